@@ -60,8 +60,8 @@ pub fn reserve_closely(connections: u64, threads: u32) -> Result<(), TooFewDescr
     }
 }
 
-/// What is open now below `limit`, each worker's transport and its timer, and a file that is read for a
-/// moment, of each worker too.
+/// Descriptors open now with numbers below `limit`, plus three for each worker: its transport, its timer, and a file
+/// that it reads for a moment.
 fn beside(threads: u32, limit: u64) -> u64 {
     open(limit).unwrap_or(OWN) + 3 * u64::from(threads)
 }

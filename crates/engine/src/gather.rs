@@ -114,7 +114,7 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// What the workers used in a measurement of this length, in which so many requests ended.
+    /// Resources that the workers used in a measurement of `length` nanoseconds, in which `finished` requests ended.
     fn generator(&self, length: Nanos, finished: u64) -> Generator {
         let length = length.max(1) as f64;
         let work = |report: &Report| report.cpu.saturating_sub(report.spin);
@@ -284,7 +284,7 @@ fn streams_allowed(reports: &[Report]) -> Option<u32> {
     reports.iter().filter_map(|it| it.streams_allowed).min()
 }
 
-/// What all workers saw of each kind of request.
+/// Results of all workers, by kind of request.
 fn by_request(reports: &[Report]) -> Vec<ByRequest> {
     let mut all = Vec::new();
     for report in reports {
@@ -293,7 +293,7 @@ fn by_request(reports: &[Report]) -> Vec<ByRequest> {
     all
 }
 
-/// What all workers saw of each session.
+/// Results of all workers, by session.
 fn by_session(reports: &[Report]) -> Vec<BySession> {
     let mut all = Vec::new();
     for report in reports {
@@ -322,7 +322,7 @@ fn pool(reports: &[Report]) -> Pool {
     all
 }
 
-/// What all workers saw of gRPC.
+/// gRPC counts of all workers together; None where no worker used gRPC.
 fn grpc(reports: &[Report]) -> Option<Grpc> {
     let mut seen = reports.iter().filter_map(|report| report.grpc.as_ref());
     let mut all = seen.next()?.clone();
@@ -332,7 +332,7 @@ fn grpc(reports: &[Report]) -> Option<Grpc> {
     Some(all)
 }
 
-/// What all workers saw of TLS.
+/// TLS counts of all workers together, with the handshakes `measured`; None where no worker used TLS.
 fn tls(reports: &[Report], measured: Handshakes) -> Option<Tls> {
     let mut seen = reports.iter().filter_map(|report| report.tls.as_ref());
     let mut all = seen.next()?.clone();

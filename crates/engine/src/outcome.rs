@@ -1,4 +1,4 @@
-//! What comes of a load besides its observation: progress, details for callers that report every request, and errors.
+//! Results of a load beside its observation: progress, details for callers that report every request, and errors.
 
 use crate::clock::Nanos;
 use crate::protocol::tls::TlsInvalid;
@@ -20,17 +20,17 @@ pub enum Error {
     /// The transport could not be had.
     #[error("{kind} cannot be used: {source}")]
     Transport {
-        /// Which.
+        /// Transport that could not be set up.
         kind: Transport,
-        /// What the kernel said.
+        /// Error from the kernel.
         source: io::Error,
     },
     /// Connections cannot come from one of the plan's [sources](crate::Plan::sources).
     #[error("connections cannot come from {address}: {}", unusable(.error))]
     Source {
-        /// Which.
+        /// Source address, one of the plan's.
         address: IpAddr,
-        /// What the kernel said.
+        /// Error from the kernel.
         error: io::Error,
     },
     /// The plan's options of TLS cannot be carried out.
@@ -71,7 +71,7 @@ pub struct Detail {
     pub first_head: Vec<u8>,
     /// Header blocks of answers, where the protocol compresses them.
     pub heads: HeadBytes,
-    /// What went through TLS, without its handshakes and records; none without it.
+    /// Bytes that went through TLS, without its handshakes and record overhead; None without TLS.
     pub plain: Option<PlainBytes>,
     /// How connections were opened.
     pub opening: Opening,
@@ -98,12 +98,12 @@ impl<F: FnMut(&Window)> Progress for F {
 /// A message of a worker to the thread that gathers.
 #[derive(Debug)]
 pub(crate) enum WorkerMessage {
-    /// Its connections are set up as far as they can be.
+    /// The worker's connections are set up as far as possible.
     Ready,
     /// A window has ended.
     Window(Box<Slice>),
-    /// It has ended, and bytes were moved by this.
+    /// The worker has ended: the transport that moved its bytes, and its report.
     Done(Transport, Box<Report>),
-    /// It could not go on.
+    /// The worker could not go on.
     Failed(Error),
 }

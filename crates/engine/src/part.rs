@@ -31,7 +31,7 @@ impl Part {
     }
 }
 
-/// What a worker tells a [`Gather`] in another process.
+/// Message of a worker to a [`Gather`] in another process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PartMessage(Sent);
 

@@ -1,4 +1,4 @@
-//! What the engine carries out: a load shape, a target and a dialogue, and nothing of who answers.
+//! Input of the engine: a load shape, a target and a dialogue, without any knowledge of the server that answers.
 
 use crate::clock::Nanos;
 use crate::protocol::grpc::GrpcExpect;
@@ -12,29 +12,28 @@ use prony_record::load::{Invalid, Load, Spacing, Transport};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// What is said on a connection.
+/// Protocol and messages of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dialogue {
-    /// This message, which must come back.
+    /// A message that the server must send back.
     Echo(Vec<u8>),
-    /// These requests in turn.
+    /// HTTP/1.1 requests, in turn.
     Http {
         /// The requests, at least one.
         exchanges: Vec<HttpExchange>,
         /// How much of an answer is accepted.
         limits: Limits,
     },
-    /// These requests in turn, over HTTP/2: the load's `pipeline` is the number of streams in flight on each
-    /// connection.
+    /// HTTP/2 requests, in turn: the load's `pipeline` is the number of streams in flight on each connection.
     H2(Box<H2Requests>),
-    /// These calls of gRPC in turn, over HTTP/2.
+    /// gRPC calls, in turn, over HTTP/2.
     Grpc(Box<H2Requests<GrpcExpect>>),
     /// Messages over WebSocket, which must come back.
     Ws(Box<WsMessages>),
     /// Several kinds of requests, each with its share of all.
     Mix(Box<Mix>),
-    /// What the caller of [`run_with`](crate::run_with) supplies.
+    /// Session that the caller of [`run_with`](crate::run_with) supplies.
     Own,
 }
 
@@ -118,7 +117,7 @@ pub enum Arrival {
     /// Open loop, exponential gaps at a rate that changes, by the stages of the [load](Load::stages); the same seed gives
     /// the same due times.
     StagedPoisson {
-        /// Of the gaps.
+        /// Seed of the gaps.
         seed: u64,
     },
     /// Open loop, at the times of a [recording](crate::protocol::mix::Recorded).
@@ -127,22 +126,22 @@ pub enum Arrival {
     Poisson {
         /// Requests per second over all connections.
         rate: f64,
-        /// Of the gaps.
+        /// Seed of the gaps.
         seed: u64,
     },
 }
 
-/// Which requests' times are kept, 64 bytes each: see [`Detail::trace`](crate::Detail::trace).
+/// Requests whose times are kept, 64 bytes each: see [`Detail::trace`](crate::Detail::trace).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trace {
     /// None.
     #[default]
     None,
-    /// Of the first request on each connection that ends in the measurement: for set-up times and times to the first
-    /// byte, without the memory that all requests need.
+    /// The first request on each connection that ends in the measurement. It gives set-up times and times to the
+    /// first byte, without the memory that all requests need.
     FirstOnConnection,
-    /// Of every request that ends in the measurement.
+    /// Every request that ends in the measurement.
     All,
 }
 
@@ -154,7 +153,7 @@ pub struct Plan {
     pub load: Load,
     /// Where to.
     pub target: Target,
-    /// What is said.
+    /// Protocol and messages of each connection.
     pub dialogue: Dialogue,
     /// How it is encrypted; none: it is not.
     #[serde(default)]
@@ -163,13 +162,14 @@ pub struct Plan {
     /// kernel chooses. Each has its own ports, some 28,000 towards one target.
     #[serde(default)]
     pub sources: Vec<IpAddr>,
-    /// Of the gaps between Poisson arrivals: the same seed gives the same due times.
+    /// Seed of the gaps between Poisson arrivals: the same seed gives the same due times.
     pub seed: u64,
-    /// Of the values in requests; None: `seed`. Servers that share a database may have the same arrivals, not the same values.
+    /// Seed of the values in requests; None: `seed`. With both, servers that share a database can have the same
+    /// arrivals with different values.
     pub values: Option<u64>,
     /// The CPUs that the threads are pinned to in turn; empty: not pinned.
     pub cpus: Vec<usize>,
-    /// Which requests' times are kept.
+    /// Requests whose times are kept.
     pub trace: Trace,
     /// The first requests of a closed loop are sent evenly over this time, in nanoseconds: otherwise the answers of a server that
     /// takes the same time for each would come all at once, again and again.
@@ -186,7 +186,7 @@ fn retry() -> Nanos {
 }
 
 impl Plan {
-    /// This load of a target, not pinned, without a trace.
+    /// Plan for this load of a target, not pinned to CPUs, without a trace.
     pub fn new(load: Load, target: Target, dialogue: Dialogue) -> Self {
         Self {
             load,

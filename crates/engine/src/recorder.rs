@@ -1,4 +1,4 @@
-//! What was seen: histograms, counters and windows of one worker, and their merging.
+//! Measured data of one worker (histograms, counters and windows), and how several workers' are merged.
 
 use crate::clock::Nanos;
 use crate::protocol::{Answer, Booked, Fault, Mismatch};
@@ -27,7 +27,7 @@ pub(crate) enum Failure {
     Write,
 }
 
-/// What happened in one window, to one worker or (merged) to all.
+/// Results of one window, of one worker or (merged) of all.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Slice {
     /// 0-based since the load began.
@@ -36,7 +36,7 @@ pub(crate) struct Slice {
     pub start: Nanos,
     /// How long it was.
     pub length: Nanos,
-    /// What ended in it.
+    /// Outcomes of the requests that ended in the window.
     pub outcomes: Outcomes,
     /// Response times of what was answered in it, within 1%.
     #[serde(with = "compact")]
@@ -120,7 +120,7 @@ pub(crate) struct Recorder {
     window_length: Nanos,
 }
 
-/// What a worker hands over at the end.
+/// Measured data that a worker hands over at the end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub times: Distributions,

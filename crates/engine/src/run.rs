@@ -65,8 +65,8 @@ pub fn run_part(
     speak(plan, part, control, &mut |told| hear(told.into()))
 }
 
-/// As [`run`] and [`run_part`], of any listener: so that the load loop is compiled here, once, and not for
-/// every caller.
+/// Like [`run`] and [`run_part`], with any listener as a `dyn` object: the load loop is compiled once, in this crate,
+/// and not for every caller.
 fn speak(
     plan: &Plan,
     part: Part,

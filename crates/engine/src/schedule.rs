@@ -26,7 +26,7 @@ pub struct Arrival {
 /// `total` with `i mod workers == worker`.
 #[derive(Debug, Clone, Copy)]
 pub struct Share {
-    /// This worker, 0-based.
+    /// Number of the worker, 0-based.
     pub worker: u32,
     /// How many workers there are.
     pub workers: u32,
@@ -210,14 +210,14 @@ impl Constant {
 }
 
 impl Staged {
-    /// These stages, of all workers' requests; at least one.
+    /// Schedule at the rate of `stages`, which are those of all workers' requests together; at least one stage.
     pub fn new(stages: &[Stage], share: Share) -> Self {
         Self::at(Stages::new(stages), share)
     }
 }
 
 impl Replayed {
-    /// These times of all workers' requests, in order.
+    /// Schedule with the due times `due` of all workers' requests, in nanoseconds since the load began, in order.
     pub fn new(due: &[Nanos], share: Share) -> Self {
         Self::at(Times::new(due), share)
     }
@@ -321,7 +321,7 @@ impl<P: Pace> Schedule for Even<P> {
     }
 }
 
-/// So many skipped arrivals are drawn one by one; the number of the others is drawn.
+/// Limit up to which skipped arrivals are drawn one by one. Beyond it, only the number of the others is drawn.
 const ONE_BY_ONE: u64 = 1 << 20;
 
 /// Poisson arrivals: independent exponential gaps, at any [`Pace`].
@@ -337,7 +337,7 @@ pub struct Random<P> {
     /// How much is due of all workers for each arrival of this one, on average.
     spread: f64,
     connections: u32,
-    /// Of the process of rate 1.
+    /// Time of the process of rate 1.
     elapsed: f64,
     next: Arrival,
 }
@@ -356,7 +356,8 @@ impl Poisson {
 }
 
 impl StagedPoisson {
-    /// These stages, of all workers' requests; at least one. The same `seed` gives the same due times.
+    /// Schedule at the rate of `stages`, which are those of all workers' requests together; at least one stage. The
+    /// same `seed` gives the same due times.
     pub fn new(stages: &[Stage], share: Share, seed: u64) -> Self {
         Self::at(Stages::new(stages), share, seed)
     }

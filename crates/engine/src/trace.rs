@@ -3,7 +3,7 @@
 use crate::clock::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// What happened to one request; all times on the engine's clock.
+/// Times and result of one request; all times on the engine's clock, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sample {
     /// A number for its connection that no other connection of the load has; 0 when there was none.

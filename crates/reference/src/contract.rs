@@ -1,11 +1,11 @@
-//! What a server answers.
+//! Contracts: the answers of a server.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::ParseError;
 
-/// What the server promises to answer.
+/// Answers that the server promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contract {
     /// Every byte comes back unchanged, in order; after the peer's FIN, what came before it comes

@@ -1,4 +1,4 @@
-//! What can go wrong, in words for the person at the terminal.
+//! Errors, described for the person at the terminal.
 
 use std::fmt::Display;
 use std::io;
@@ -12,7 +12,7 @@ pub enum Error {
     Listen {
         /// The address asked for.
         address: SocketAddr,
-        /// What the kernel said.
+        /// Error from the kernel.
         source: io::Error,
     },
     /// A system call that the server cannot do without failed.
@@ -20,15 +20,15 @@ pub enum Error {
     System {
         /// The call's name, as in its manual page.
         call: &'static str,
-        /// What the kernel said.
+        /// Error from the kernel.
         source: io::Error,
     },
     /// The kernel is too old or forbids what the model needs.
     #[error("this kernel does not offer {feature}, which io-uring needs (Linux 6.0): try epoll")]
     Unsupported {
-        /// What is missing.
+        /// Name of the missing feature.
         feature: &'static str,
-        /// What the kernel said.
+        /// Error from the kernel.
         source: io::Error,
     },
     /// The certificate or its key cannot be used.

@@ -1,4 +1,4 @@
-//! What HTTP is spoken over: TLS or not, HTTP/1.1 or HTTP/2.
+//! Layers below HTTP: TLS or not, HTTP/1.1 or HTTP/2.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::Error;
 
-/// What HTTP is spoken over.
+/// Layers below HTTP.
 #[derive(Debug, Clone, Default)]
 pub struct Over {
     /// HTTP/2, with prior knowledge or by ALPN, and no HTTP/1.1.

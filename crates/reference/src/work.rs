@@ -18,7 +18,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// As many steps as this CPU, undisturbed, does in `duration`. Takes some 10 ms unless it is
+    /// Work of as many steps as this CPU, undisturbed, does in `duration`. Takes some 10 ms unless `duration` is
     /// zero.
     pub(crate) fn lasting(duration: Duration) -> Self {
         if duration.is_zero() {

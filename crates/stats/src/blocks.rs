@@ -11,7 +11,7 @@ const STEPS: usize = 50;
 /// One measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Value {
-    /// What was measured, as a number from 0.
+    /// Number of the cell, from 0: what was measured.
     pub cell: usize,
     /// The block that it belongs to, as a number from 0.
     pub block: usize,

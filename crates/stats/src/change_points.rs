@@ -29,7 +29,7 @@ pub const SHORTEST: usize = 5;
 /// next, 5 cuts one steady series in eight.
 pub const PENALTY: f64 = 5.0;
 
-/// What a cut costs in a series of `n` values: [`PENALTY`]·ln n.
+/// Cost of a cut in a series of `n` values: [`PENALTY`]·ln n.
 #[must_use]
 pub fn penalty(n: usize) -> f64 {
     PENALTY * (n as f64).ln()

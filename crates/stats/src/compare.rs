@@ -1,4 +1,4 @@
-//! What a comparison says: better, worse, the same, or not known yet.
+//! Verdict of a comparison: better, worse, the same, or not known yet.
 //!
 //! A ratio's interval is held against 1 and against a *band* of differences too small to matter:
 //!
@@ -8,13 +8,13 @@
 //! | else, lies wholly beyond 1 | [`Decision::Better`] or [`Decision::Worse`] |
 //! | else | [`Decision::Inconclusive`] |
 //!
-//! So a difference that is certain but does not matter is "the same", and one that is certain and
-//! may matter is reported although it may turn out to be smaller than the band: the interval next
-//! to the verdict says how large it can be. Asking for an interval wholly beyond the *band*
-//! would be a claim about size, and would need many times the rounds near the band's edge.
+//! A difference that is certain but does not matter is therefore "the same". A difference that is
+//! certain and may matter is reported, although it may turn out to be smaller than the band: the
+//! interval next to the verdict shows how large it can be. Asking for an interval wholly beyond the
+//! *band* would be a claim about size, and would need many times the rounds near the band's edge.
 //!
-//! How often it errs, if the interval covers in 95%: two equal servers are called different in at
-//! most 5%, fewer with a band; two servers whose true difference is the band or more are called
+//! Error rates, if the interval covers in 95%: two equal servers are called different in at
+//! most 5%, fewer with a band. Two servers whose true difference is the band or more are called
 //! the same in at most 2.5%. ("Same" is an equivalence test by two one-sided tests, Schuirmann,
 //! *Journal of Pharmacokinetics and Biopharmaceutics* 15 (1987), which asks for a 90% interval for
 //! 5%; here it is held to 95%.)
@@ -30,8 +30,7 @@ pub const BAND: f64 = 0.01;
 /// patience.
 pub const MOST_ROUNDS: u32 = 10_000;
 
-/// Which direction is good. For throughput it is higher; for response times, CPU time and memory
-/// lower.
+/// Direction that is better. For throughput it is higher; for response times, CPU time and memory lower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Better {
     /// More is better.
@@ -40,14 +39,14 @@ pub enum Better {
     Lower,
 }
 
-/// What the ratio of one server to another says of the first.
+/// Verdict on the first of two servers, from the ratio of the first to the second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Decision {
-    /// It is better: faster, or cheaper.
+    /// The first server is better: faster, or cheaper.
     Better,
-    /// It is worse.
+    /// The first server is worse.
     Worse,
-    /// They differ by less than the band.
+    /// The two servers differ by less than the band.
     Same,
     /// Not known yet.
     Inconclusive {

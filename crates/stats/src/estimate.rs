@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::StatsError;
 
-/// What a value is counted in.
+/// Unit of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -153,7 +153,7 @@ impl Estimate {
         self.n
     }
 
-    /// What the value is counted in.
+    /// Unit of the value.
     #[must_use]
     pub const fn unit(&self) -> Unit {
         self.unit
@@ -204,7 +204,7 @@ struct Plain {
     high: Option<f64>,
     /// The number of independent observations.
     n: u64,
-    /// What the value is counted in.
+    /// Unit of the value.
     unit: Unit,
 }
 

@@ -3,8 +3,9 @@
 /// The share of false findings among all findings that is put up with, on average.
 pub const RATE: f64 = 0.05;
 
-/// Which of these p-values are findings, at a false discovery rate of `rate`: all up to the largest
-/// that is at most its rank × rate/m, m being their number. Values that are not numbers are none.
+/// Whether each of the p-values is a finding, at a false discovery rate of `rate`. Findings are all p-values up to
+/// the largest that is at most its rank × rate/m, with m the number of p-values. NaN is no finding and does not
+/// count.
 ///
 /// Benjamini & Hochberg, *Journal of the Royal Statistical Society B* 57 (1995). The rate holds for
 /// independent tests and for tests that depend on each other positively; for all pairs of a set of

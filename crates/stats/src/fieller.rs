@@ -74,7 +74,7 @@ fn positive_mean(values: &[f64]) -> Result<f64, StatsError> {
     }
 }
 
-/// Of mean, its variance and n of both sides.
+/// Fieller limits from the mean, its variance and n of both sides.
 fn limits(a: (f64, f64, usize), b: (f64, f64, usize)) -> Option<Interval> {
     let ratio = a.0 / b.0;
     if a.1 == 0.0 && b.1 == 0.0 {
@@ -84,7 +84,8 @@ fn limits(a: (f64, f64, usize), b: (f64, f64, usize)) -> Option<Interval> {
     roots((a.0, a.1), (b.0, b.1), t)
 }
 
-/// Of mean and its variance of both sides: the roots of the quadratic equation in ρ, which is not below zero.
+/// Roots of the quadratic equation in ρ, which is not below zero, from the mean and its variance of both sides. None
+/// if b̄ does not differ significantly from zero.
 fn roots(a: (f64, f64), b: (f64, f64), t: f64) -> Option<Interval> {
     let ratio = a.0 / b.0;
     let square = b.0 * b.0 - t * t * b.1;

@@ -86,7 +86,7 @@ pub enum StatsError {
     /// A value is infinite or not a number.
     #[error("value {at} is {value}, which is not finite")]
     NotFinite {
-        /// Its place, from 0.
+        /// Place of the value, from 0.
         at: usize,
         /// The value.
         value: f64,
@@ -94,7 +94,7 @@ pub enum StatsError {
     /// A logarithm was to be taken of a value that has none.
     #[error("value {at} is {value}: a ratio needs values above zero")]
     NotPositive {
-        /// Its place, from 0.
+        /// Place of the value, from 0.
         at: usize,
         /// The value.
         value: f64,
@@ -110,7 +110,7 @@ pub enum StatsError {
     /// A setting or a value outside the range it must have.
     #[error("{what} is {value}, which is out of range")]
     OutOfRange {
-        /// What it is, with its range.
+        /// Name of the setting or value; some names include the range.
         what: &'static str,
         /// The value.
         value: f64,

@@ -55,8 +55,8 @@ pub fn dispersion_factor(windows: &[Beyond]) -> f64 {
         .fold(1.0, f64::max)
 }
 
-/// What the samples of all windows are worth as independent ones for the percentile that `windows`
-/// were counted against: all samples / [`dispersion_factor`].
+/// Effective number of independent samples in all windows, for the percentile that `windows` were counted against:
+/// all samples / [`dispersion_factor`].
 #[must_use]
 pub fn effective_samples(windows: &[Beyond]) -> f64 {
     windows.iter().map(|w| w.all as f64).sum::<f64>() / dispersion_factor(windows)

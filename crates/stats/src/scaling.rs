@@ -21,7 +21,7 @@ use crate::mean::t_quantile;
 use crate::{Estimate, Interval, StatsError, Unit, finite};
 use least_squares::{Free, Solution};
 
-/// Which law.
+/// Scaling law that is fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Law {
     /// λ and σ; κ is 0.
@@ -30,7 +30,7 @@ pub enum Law {
     Universal,
 }
 
-/// What the measured rates' noise is like.
+/// Model of the noise in the measured rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Noise {
     /// The same share of every rate, as with throughput measured again and again: logarithms are
@@ -40,7 +40,7 @@ pub enum Noise {
     Constant,
 }
 
-/// What came of fitting.
+/// Result of a fit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fit {
     /// The points cannot tell.
@@ -72,10 +72,10 @@ pub struct Scaling {
     uncertainty: Box<Uncertainty>,
 }
 
-/// What the law's interval at any number of workers is made of.
+/// Parts of the law's interval at any number of workers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Uncertainty {
-    /// Of λ, σ and κ.
+    /// Covariance of λ, σ and κ.
     covariance: [[f64; 3]; 3],
     /// Student's t for the fit's degrees of freedom.
     t: f64,

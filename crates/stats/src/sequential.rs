@@ -84,7 +84,7 @@ impl Spending {
 /// The standard normal quantile of 1 − 5%/4.
 const Z_OF_A_QUARTER: f64 = 2.241_402_727_604_947;
 
-/// Which looks there will be, and how wide the interval of each is.
+/// Looks of a comparison, and how wide the interval of each look is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     spending: Spending,
@@ -98,7 +98,7 @@ pub struct Plan {
 pub struct Look {
     /// After how many whole rounds.
     pub rounds: u32,
-    /// What takes the place of Student's quantile, of n − 1 degrees of freedom, in d̄ ± c·s/√n. None
+    /// Critical value c of the interval d̄ ± c·s/√n, in place of Student's quantile of n − 1 degrees of freedom. None
     /// where this look may spend too little to be of use.
     pub critical: Option<f64>,
 }

@@ -57,7 +57,7 @@ pub const LEAST_FREEDOM: f64 = 3.0;
 pub struct Known {
     /// Half of the width of the mean's interval.
     pub half: f64,
-    /// What the values are worth as independent ones: one more than the degrees of freedom.
+    /// Effective number of independent values: one more than the degrees of freedom.
     pub n: f64,
 }
 

@@ -26,7 +26,7 @@ pub const TREND: f64 = 0.02;
 /// of variation of 2% know it so well in nine cases of ten, ten with 5%. What scatters more takes more windows.
 pub const KNOWN: f64 = 0.125;
 
-/// What the latest windows say.
+/// Judgement of the latest windows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Steadiness {
     /// Steady: measuring may begin.
@@ -36,12 +36,12 @@ pub enum Steadiness {
         /// How many there are; [`WINDOWS`] are needed.
         have: usize,
     },
-    /// They scatter so much that a trend would not show.
+    /// The windows scatter so much that a trend would not show.
     Scattered {
         /// Half of the 95% interval of their change, as a share of their mean.
         by: f64,
     },
-    /// They rise or fall.
+    /// The windows rise or fall.
     Trend {
         /// The change over the windows, as a share of their mean; negative where they fall.
         change: f64,

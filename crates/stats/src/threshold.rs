@@ -40,7 +40,7 @@ const ABOVE: f64 = 0.3;
 /// Where the normal distribution of starts is taken: at so many standard deviations to either side, in halves.
 const HALVES: i32 = 5;
 
-/// What a trial has shown.
+/// Result of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
     /// On which start, from 0.

@@ -3,7 +3,7 @@
 use crate::series::known;
 use crate::{Estimate, Interval, StatsError, Unit, finite};
 
-/// What one window of a run counted.
+/// Count of one window of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Count {
     /// Verified answers finished inside the window.

@@ -28,7 +28,7 @@ use crate::{StatsError, finite};
 /// A server's place among all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Place {
-    /// Which server: its row in the table, from 0.
+    /// Row of the server in the table, from 0.
     pub server: usize,
     /// How many times the best server's value this one's is; 1 for the best itself.
     pub relative: f64,
@@ -180,7 +180,7 @@ fn pairs(table: &[Vec<Option<f64>>], baseline: Option<usize>) -> Result<Vec<Pair
     Ok(pairs)
 }
 
-/// Of the hypothesis that the mean is zero.
+/// P-value of the hypothesis that the mean is zero. None for fewer than two values, or if all are zero.
 fn p_value(logs: &[f64]) -> Option<f64> {
     let n = logs.len() as f64;
     let (mean, s) = (average(logs)?, standard_deviation(logs)?);

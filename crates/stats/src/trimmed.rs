@@ -23,7 +23,7 @@ const PART: usize = 10;
 pub struct Trimmed {
     /// The mean of those that stay, in the values' unit.
     pub center: f64,
-    /// Its standard error, in the same unit.
+    /// Standard error of the mean, in the same unit.
     pub error: f64,
     /// Degrees of freedom for Student's t.
     pub freedom: f64,

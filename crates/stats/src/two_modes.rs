@@ -96,7 +96,7 @@ fn critical(n: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// So many values around `center`, evenly spread.
+    /// Returns `n` values around `center`, evenly spread.
     fn around(center: f64, n: usize) -> Vec<f64> {
         (0..n)
             .map(|i| center + 0.01 * (i as f64 / n as f64 - 0.5))

@@ -1,4 +1,4 @@
-//! What a series of windows is: steady from the start, after a while, or never.
+//! Class of a series of windows: steady from the start, after a while, or never.
 //!
 //! After Barrett, Bolz-Tereick, Killick, Mount & Tratt, "Virtual machine warmup blows hot and cold",
 //! *Proceedings of the ACM on Programming Languages* 1 (OOPSLA) (2017): the series is cut where it
@@ -6,7 +6,7 @@
 //! part so found must be long enough, and what came before decides the class.
 //!
 //! The paper has 2,000 iterations of a fixed piece of work; here are some dozens of windows of a
-//! server's rate, with more noise. So there are differences:
+//! server's rate, with more noise. The differences are:
 //!
 //! | | paper | here |
 //! |---|---|---|
@@ -23,7 +23,7 @@
 //! found flat, of 40 some 85%. Series of 20 windows are enough for steps, not for swings or a short
 //! phase.
 //!
-//! What it cannot see: swings that are shorter than four windows or smaller than [`SWING`]; changes
+//! Not detected: swings that are shorter than four windows or smaller than [`SWING`]; changes
 //! smaller than [`EQUIVALENT`], or than the noise lets through (at 8% a drift of 15% over 60 windows
 //! is seen in half of all cases). With less than two periods of a swing it finds a warm-up or a
 //! slowdown. And a rate that drifts at random is often found to have settled: its last quarter may
@@ -142,7 +142,7 @@ fn segments<'a>(values: &'a [f64], starts: &[usize]) -> Vec<&'a [f64]> {
     segments
 }
 
-/// What the segments' means leave.
+/// Differences of the values from their segments' means.
 fn residuals(segments: &[&[f64]]) -> Vec<f64> {
     segments
         .iter()

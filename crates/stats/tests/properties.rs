@@ -1,4 +1,4 @@
-//! What must hold for any data.
+//! Properties that must hold for any data.
 
 mod common;
 

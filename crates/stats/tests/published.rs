@@ -116,7 +116,7 @@ fn tables_of_intervals_for_the_median() {
     assert_eq!(percentile_ranks(1_000, 1_000.0, 0.5), Some((469, 532)));
 }
 
-/// Whatever n and p are supported, the ranks cover at least what they claim, and not far more.
+/// For all supported n and p, the ranks cover at least what they claim, and not far more.
 #[test]
 fn the_normal_approximation_is_safe_where_it_is_used() {
     for p in [0.5, 0.75, 0.9, 0.95, 0.99, 0.999] {

@@ -51,10 +51,10 @@ const RAYTRACER: [(f64, f64); 11] = [
     (64.0, 310.0),
 ];
 
-/// What usl 3.0.3 prints for these data: alpha 0.0277285 ± 0.0091217, beta 0.0001044 ± 0.0000199, gamma
-/// 89.9952330 ± 14.2134894, residual standard error 82.85 on 4 degrees of freedom, peak at 96.51956. The
-/// digits and the intervals here are those of scipy 1.17's `curve_fit` (which agrees), ± t·error with
-/// t = 2.776; the peak's interval from its covariance by Fieller's formula in numpy.
+/// Reference values: usl 3.0.3 prints for these data alpha 0.0277285 ± 0.0091217, beta 0.0001044 ± 0.0000199, gamma
+/// 89.9952330 ± 14.2134894, residual standard error 82.85 on 4 degrees of freedom, peak at 96.51956. The digits and
+/// the intervals here are those of scipy 1.17's `curve_fit` (which agrees), ± t·error with t = 2.776. The peak's
+/// interval is from its covariance by Fieller's formula in numpy.
 #[test]
 fn the_spec_sdm91_example() {
     let scaling = fitted(&SDM91, Law::Universal, Noise::Constant);

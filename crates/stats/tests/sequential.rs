@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 type Side = Vec<Option<f64>>;
 
-/// What a simulated comparison of up to 30 or 60 rounds came to.
+/// Outcomes of simulated comparisons of up to 30 or 60 rounds.
 #[derive(Debug, Default)]
 struct Tally {
     runs: u32,
@@ -144,7 +144,7 @@ fn spoilt_rounds_hide_little() {
     assert!(half.called() > mean.called() + 0.2, "{half:?} {mean:?}");
 }
 
-/// What the plans are for: an ordinary interval, looked at after every round.
+/// Reason for the plans: an ordinary interval, looked at after every round, errs far more often.
 #[test]
 fn looking_at_ordinary_intervals_errs_far_more_often() {
     let mut source = Source::new(120);
@@ -343,8 +343,8 @@ proptest! {
     }
 }
 
-/// Of the minimum detectable effect four comparisons of five find it, where rounds spread as they are said to; with
-/// c + 0.84 standard errors it was 60 to 74% of up to ten rounds.
+/// Four comparisons of five find the minimum detectable effect, where rounds have the spread that was given. With c +
+/// 0.84 standard errors it was 60 to 74% of up to ten rounds.
 #[test]
 fn the_minimum_detectable_effect_is_found_in_four_of_five() {
     minimum_detectable_effect(&[4, 6, 10], 1_000);

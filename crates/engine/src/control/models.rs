@@ -7,7 +7,8 @@ use loom::thread;
 const FROM: Nanos = 100;
 const UNTIL: Nanos = 200;
 
-/// What a worker may see of a measurement from 100 to 200 that is cut short at `cut`, if it is.
+/// Whether a worker may see `(from, until)` while a measurement from 100 to 200 is announced and cut short at `cut`.
+/// `Nanos::MAX`: it is not cut short.
 fn possible((from, until): (Nanos, Nanos), cut: Nanos) -> bool {
     let unknown = from == Nanos::MAX;
     let whole = (from, until) == (FROM, UNTIL);

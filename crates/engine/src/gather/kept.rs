@@ -1,4 +1,4 @@
-//! What is kept of each window until the load ends. A load of hours has thousands of them.
+//! Data kept of each window until the load ends. A load of hours has thousands of windows.
 
 use crate::clock::Nanos;
 use crate::recorder::Slice;

@@ -18,9 +18,9 @@ pub struct Difference {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Excerpt {
     bytes: Vec<u8>,
-    /// It begins with the body.
+    /// The excerpt begins with the body.
     from_start: bool,
-    /// It ends with the body, or with as much of it as is known.
+    /// The excerpt ends with the body, or with as much of it as is known.
     to_end: bool,
 }
 

@@ -11,7 +11,7 @@ use std::io::{self, Read};
 /// The value of `Accept-Encoding` that asks for all codings that are decoded here; the same as curl's.
 pub const ACCEPTED: &str = "deflate, gzip, br, zstd";
 
-/// What a body is called that has no coding.
+/// Name of a body without a coding.
 pub const IDENTITY: &str = "identity";
 
 /// Codings that may be put one on the other; the same as curl's.
@@ -65,7 +65,7 @@ impl fmt::Display for Coding {
     }
 }
 
-/// What `Content-Encoding` says of a body.
+/// Content codings of a body, from its `Content-Encoding` fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encoding {
     name: String,
@@ -268,7 +268,7 @@ fn frame(from: &mut &[u8], most: u64, out: &mut Vec<u8>) -> io::Result<usize> {
     }
 }
 
-/// As much of a name as is shown, in one line.
+/// Returns the part of a name that is shown, in one line.
 fn cut(name: &str) -> String {
     let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     match name.char_indices().nth(SHOWN) {

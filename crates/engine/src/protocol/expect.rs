@@ -1,10 +1,10 @@
-//! What an answer must be, and how it differs when it is not.
+//! Expectations of an answer, and how a wrong answer differs from them.
 
 use super::Difference;
 use std::fmt;
 use std::ops::Range;
 
-/// What every answer to a request must be. The default accepts any status below 400 and any body.
+/// Expectations of every answer to a request. The default accepts any status below 400 and any body.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Expect {
     /// The status codes to accept, from the first to the last; `None` accepts 100 to 399.
@@ -133,23 +133,23 @@ impl Expect {
 pub enum Mismatch {
     /// Another status.
     Status {
-        /// What was expected; `None`: anything below 400.
+        /// Expected statuses, from the first to the last; `None`: anything below 400.
         expected: Option<(u16, u16)>,
-        /// What came.
+        /// Status of the answer.
         found: u16,
     },
     /// Another length of the body, in bytes.
     Length {
-        /// What was expected (at least this, when only a prefix is).
+        /// Expected length; the least length when only a prefix is expected.
         expected: u64,
-        /// What came.
+        /// Length of the answer's body.
         found: u64,
         /// Where the bytes differ, as far as that is known.
         difference: Option<Box<Difference>>,
     },
     /// The length is right and the bytes are not.
     Body(Box<Difference>),
-    /// What is wrong, with the request that it answers, in words.
+    /// Description of the mismatch, for people; some also name the request.
     Stated(Box<str>),
     /// The bytes broke the protocol, so there is no answer to judge.
     Fault(super::Fault),

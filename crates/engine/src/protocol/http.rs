@@ -161,7 +161,7 @@ impl Http {
     }
 }
 
-/// What is remembered per connection.
+/// State of a connection.
 #[derive(Debug, Default)]
 pub struct HttpConn {
     sent: u32,

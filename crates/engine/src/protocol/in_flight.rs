@@ -1,12 +1,12 @@
-//! Which requests of one connection are in flight, and which answer belongs to which.
+//! The requests in flight on one connection, and how an answer is matched with its request.
 //!
-//! A session says with its [token](super::Session::Token) whether answers come in the order of the
+//! A session declares with its [token](super::Session::Token) whether answers come in the order of the
 //! requests ([`Fifo`]) or in any ([`Tag`]). Both only hand out *places*: indices below the number
 //! of requests that a connection may have in flight, where the worker keeps its times.
 
 use std::fmt::Debug;
 
-/// What a request in flight is known by.
+/// Identifier of a request in flight.
 pub trait Token: Copy + Debug + PartialEq + Send + 'static {
     /// Keeps track of one connection's requests. `Default`: nothing is in flight.
     type InFlight: InFlight<Self>;
@@ -99,7 +99,7 @@ impl Token for Tag {
 /// A doubly linked list of places in the order of sending. A tag is its place.
 #[derive(Debug, Default)]
 pub struct Tags {
-    /// As many as were ever in flight at once.
+    /// Places, as many as were ever in flight at once.
     places: Vec<Place>,
     free: Vec<u32>,
     first: Option<u32>,

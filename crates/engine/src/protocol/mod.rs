@@ -1,4 +1,4 @@
-//! What is said on a connection: bytes out, bytes in, answered requests; no I/O.
+//! Protocols of a connection: bytes out, bytes in, answered requests; no I/O.
 //!
 //! A protocol is a [`Session`]. It also judges every answer against what was expected of it,
 //! cheaply enough to be always on.
@@ -39,7 +39,7 @@ use tls::TlsFault;
 pub struct Answer {
     /// The status code, where the protocol has one; 0 elsewhere.
     pub status: u16,
-    /// What is wrong with the answer, if anything.
+    /// Why the answer is wrong; None if it is right.
     pub wrong: Option<Mismatch>,
     /// The server will not answer anything more on this connection.
     pub last: bool,
@@ -50,7 +50,7 @@ pub struct Answer {
 /// How long the header blocks of answers were, over HTTP/2, since a load's set-up began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadBytes {
-    /// As they came, compressed (HPACK), in bytes.
+    /// Compressed bytes (HPACK), as received.
     pub compressed: u64,
     /// The names and values of their fields, in bytes.
     pub plain: u64,
@@ -67,7 +67,7 @@ impl HeadBytes {
     }
 }
 
-/// What went through TLS, without its handshakes and records, since a load's set-up began.
+/// Bytes that went through TLS, without its handshakes and record overhead, since a load's set-up began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlainBytes {
     /// Bytes received.
@@ -130,7 +130,7 @@ pub enum Fault {
     /// A part of the answer is longer than the limit that was set for it.
     #[error("{part} is longer than {limit} bytes")]
     TooLong {
-        /// Which part.
+        /// Name of the part.
         part: &'static str,
         /// The limit, in bytes.
         limit: u64,
@@ -153,11 +153,11 @@ pub enum Pace {
 pub struct Booked {
     /// From when it was due until it ended, in nanoseconds; a time-out at its full length.
     pub response: Nanos,
-    /// It was due in the measurement: its response time belongs to the distribution.
+    /// The request was due in the measurement: its response time belongs to the distribution.
     pub due_inside: bool,
-    /// It ended in the measurement: it is counted.
+    /// The request ended in the measurement, and is counted.
     pub ended_inside: bool,
-    /// It was in flight when the measurement ended.
+    /// The request was in flight when the measurement ended.
     pub in_flight_at_end: bool,
     /// The window in which it ended, 0-based since the load began.
     pub window: u32,
@@ -166,19 +166,19 @@ pub struct Booked {
 /// How a request ended that the session has not reported as answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// What came broke the protocol.
+    /// The received bytes broke the protocol.
     Broken,
-    /// It took too long.
+    /// The request took longer than the time-out.
     Timeout,
     /// The connection ended or broke before the answer.
     Read,
-    /// It could not be sent.
+    /// The request could not be sent.
     Write,
     /// The load ended before it.
     Unfinished,
 }
 
-/// What a session reports while it is told what happens on a connection.
+/// Events that a session emits while it handles a connection.
 pub trait Events<T> {
     /// TLS's handshake is done, and resumed an earlier session or not.
     fn secured(&mut self, _resumed: bool) {}
@@ -232,11 +232,10 @@ pub trait Events<T> {
 /// The methods with a default are for what not every protocol has. A session that leaves them
 /// alone pays nothing for them.
 pub trait Session {
-    /// What has to be remembered per connection. `Default` is a connection not yet opened.
+    /// State of a connection. `Default` is a connection not yet opened.
     type Conn: Default;
 
-    /// What tells requests in flight apart: [`Fifo`] when they are answered in order, [`Tag`] when
-    /// not.
+    /// Identifier of a request in flight: [`Fifo`] when requests are answered in order, [`Tag`] when not.
     type Token: Token;
 
     /// Does it begin with a handshake of TLS, whose time is a distribution of its own?
@@ -359,12 +358,12 @@ pub trait Session {
         received
     }
 
-    /// What was seen of TLS. Asked once, at the end.
+    /// Returns the TLS counts; None without TLS. Called once, at the end.
     fn tls(&mut self) -> Option<Tls> {
         None
     }
 
-    /// What went through TLS. Asked once, at the end.
+    /// Returns the bytes that went through TLS; None without TLS. Called once, at the end.
     fn plain(&mut self) -> Option<PlainBytes> {
         None
     }
@@ -374,17 +373,17 @@ pub trait Session {
         HeadBytes::default()
     }
 
-    /// What was seen of gRPC, where it is spoken. Asked once, at the end.
+    /// Returns the gRPC counts; None without gRPC. Called once, at the end.
     fn grpc(&mut self) -> Option<prony_record::Grpc> {
         None
     }
 
-    /// What was seen of each kind of request, where there are several. Asked once, at the end.
+    /// Returns the results by kind of request, where there are several kinds; else empty. Called once, at the end.
     fn by_request(&mut self) -> Vec<ByRequest> {
         Vec::new()
     }
 
-    /// What was seen of each session, where users go through several steps. Asked once, at the end.
+    /// Returns the results by session, where users go through several steps; else empty. Called once, at the end.
     fn by_session(&mut self) -> Vec<BySession> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! What a session has reported, for tests without a worker.
+//! Record of a session's events, for tests without a worker.
 
 use super::{Answer, Booked, Events};
 

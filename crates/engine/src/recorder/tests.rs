@@ -165,7 +165,7 @@ fn wrong_answers_are_counted_and_a_few_are_kept_in_words() {
     assert_eq!(it.record.wrong, kept, "each once");
 }
 
-/// What happens to a request that is due then, and takes so long.
+/// Event of a request: `sent` has its due time, `at` is when it ends, and `kind` decides how it ends.
 #[derive(Debug, Clone)]
 struct Happening {
     agent: usize,
@@ -223,7 +223,7 @@ impl Agent {
         recorder.late(it.sent.due, it.at - it.sent.sent);
     }
 
-    /// What it hands over, as it travels from one machine to another.
+    /// Returns the agent's record and windows after serialization, as another machine would receive them.
     fn end(mut self) -> (Record, Vec<Slice>) {
         self.recorder
             .roll(8 * SECOND, |window| self.windows.push(window));
@@ -231,7 +231,8 @@ impl Agent {
     }
 }
 
-/// As it arrives on another machine. Histograms that hold the same then have the same size, without which they are not equal.
+/// Serializes and deserializes, as on the way to another machine. Histograms with equal contents then have equal
+/// sizes, without which they do not compare as equal.
 fn sent(all: &(Record, Vec<Slice>)) -> (Record, Vec<Slice>) {
     serde_json::from_str(&serde_json::to_string(all).unwrap()).unwrap()
 }

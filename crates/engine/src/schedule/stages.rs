@@ -24,7 +24,7 @@ struct Part {
 }
 
 impl Stages {
-    /// These; at least one.
+    /// Pace of `stages` one after the other; at least one.
     pub fn new(stages: &[Stage]) -> Self {
         let mut parts = Vec::new();
         let (mut begins, mut before) = (0.0, 0.0);

@@ -54,7 +54,7 @@ proptest! {
     }
 }
 
-/// What is passed over one by one.
+/// Counts the arrivals before `until` one by one, as a skip has to; also returns the arrival after them.
 fn count(mut schedule: impl Schedule, until: Nanos) -> (Skipped, Option<Arrival>) {
     let mut skipped = Skipped::default();
     while let Some(arrival) = schedule.peek().filter(|arrival| arrival.due < until) {

@@ -7,12 +7,12 @@ use std::sync::Arc;
 /// Never: later than any load lasts, and far enough from the largest number to be added to.
 const NEVER: Nanos = Nanos::MAX / 4;
 
-/// These times, in order; nothing is due after the last one.
+/// Due times in order; nothing is due after the last one.
 #[derive(Debug, Clone)]
 pub struct Times(Arc<[Nanos]>);
 
 impl Times {
-    /// These, in order.
+    /// Pace with the due times `due`, in nanoseconds since the load began, in order.
     pub fn new(due: &[Nanos]) -> Self {
         Self(due.into())
     }

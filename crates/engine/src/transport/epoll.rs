@@ -22,7 +22,7 @@ pub(crate) struct Epoll {
     stamps: Stamps,
 }
 
-/// What the ticker reports as: no slot has this number.
+/// User data of the ticker's events: no slot has this number.
 const TICKER: u64 = u64::MAX;
 
 pub(crate) struct Out {
@@ -38,7 +38,7 @@ struct Connection {
     /// How often the slot was opened: reports about an earlier socket are told by it.
     generation: u32,
     connecting: bool,
-    /// What the kernel has not taken at once: `unsent[sent..]` is still to be sent.
+    /// Bytes that the kernel did not take at once: `unsent[sent..]` is still to be sent.
     unsent: Vec<u8>,
     sent: usize,
 }

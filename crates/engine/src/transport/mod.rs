@@ -17,7 +17,7 @@ use std::io;
 /// One of a worker's connections, 0-based.
 pub(crate) type Slot = u32;
 
-/// Which time [`Handler::received`] is told.
+/// Moment that [`Handler::received`] gets as the time of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Came {
     /// When the bytes were read: a closed loop sends the next request then, and has no other use for the
@@ -84,7 +84,7 @@ pub(crate) trait Transport {
     fn poll<H: Handler<Self::Out>>(&mut self, wait: Wait, handler: &mut H) -> io::Result<usize>;
 }
 
-/// Who is told what happens.
+/// Receiver of a transport's events.
 pub(crate) trait Handler<O> {
     /// A connection is there, or could not be made (its slot is then closed).
     fn opened(&mut self, out: &mut O, slot: Slot, result: io::Result<()>, at: Nanos);
@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    /// What is read 50 ms after it was sent: how long before the reading did it come?
+    /// How long before the reading bytes came that were read 50 ms after they were sent, in nanoseconds.
     fn age<T: Transport>(listener: &TcpListener, mut transport: T) -> Nanos {
         let mut heard = Heard::default();
         transport.out().open(0).unwrap();

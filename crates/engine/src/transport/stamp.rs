@@ -20,7 +20,7 @@ pub(super) fn ask(socket: &OwnedFd) {
 
 /// Readings that took no longer were of one moment. Three of them take a tenth of that.
 const AT_ONCE: Nanos = 1_000;
-/// So often they are read again.
+/// How often the clocks are read again at most, if a pair of readings took longer than that.
 const TRIES: u32 = 3;
 
 /// The two clocks at one moment: time stamps are in `CLOCK_REALTIME`.
@@ -142,7 +142,7 @@ pub(super) fn receive(socket: RawFd, buffer: &mut [u8], stamps: &mut Stamps) -> 
     (n, stamps.came(Moment::now(), control))
 }
 
-/// What a receive of `io_uring` that stays armed is to bring: no name, and room for a time stamp.
+/// Header of an `io_uring` receive that stays armed: no name, and room for a time stamp.
 pub(super) fn template() -> libc::msghdr {
     // SAFETY: all-zero bytes are a valid msghdr.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };

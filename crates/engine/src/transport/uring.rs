@@ -41,8 +41,8 @@ pub(crate) struct Uring {
 pub(crate) struct Out {
     ring: IoUring,
     sockets: Sockets,
-    /// What is to be said beside the bytes, if anything is. Boxed, because the kernel reads it when a
-    /// receive is armed.
+    /// Header for receives that bring a time stamp beside the bytes; None where time stamps are not used. Boxed,
+    /// because the kernel reads it when a receive is armed.
     beside: Option<Box<libc::msghdr>>,
     slots: Box<[Connection]>,
     /// Each slot's socket is registered with the ring under the slot's number.
@@ -66,7 +66,7 @@ struct Connection {
     queued: Vec<u8>,
 }
 
-/// What a completion is about, in its user data.
+/// Kind of operation that a completion belongs to, in its user data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Connect,

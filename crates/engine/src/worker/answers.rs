@@ -1,4 +1,4 @@
-//! What the transport tells a worker: connections made, bytes received, connections ended.
+//! Handling of the transport's events: connections made, bytes received, connections ended.
 
 use super::Worker;
 use super::backlog::Backlog;
@@ -117,7 +117,7 @@ struct Booking<'a, T: Token> {
     news: News,
 }
 
-/// What is to be done when a session has reported everything.
+/// Actions that are due when a session has reported everything.
 #[derive(Debug, Clone, Copy, Default)]
 struct News {
     ready: bool,
@@ -161,8 +161,9 @@ impl<T: Token> Events<T> for Booking<'_, T> {
         self.recorder.booked(request, at)
     }
 
-    /// It waits as what has fallen due while a connection is being made does, and has the same due time. Only after an
-    /// answer, so that a server that takes nothing is not asked for ever.
+    /// Puts the request, with its due time, back into the connection's backlog, like those that fall due while a
+    /// connection is being made. False, and nothing changes, if the connection has had no answer: a server that
+    /// processes no request must not get the same one for ever.
     #[cold]
     fn left_out(&mut self, token: T) -> bool {
         if !self.flow.useful {
@@ -255,8 +256,8 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         }
     }
 
-    /// What came breaks the protocol: the oldest request has a wrong answer, and the others on the
-    /// connection none. Unsolicited bytes answer no request; all in flight fail.
+    /// Handles an answer that breaks the protocol: the oldest request has a wrong answer, and the others on the
+    /// connection none. Unsolicited bytes answer no request; all requests in flight fail.
     #[cold]
     fn broken<O: Outgoing>(
         &mut self,

@@ -20,7 +20,7 @@ pub(super) fn most(workers: u32) -> u64 {
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     due: VecDeque<Nanos>,
-    /// So many, the first ones, have been sent before.
+    /// How many have been sent before; they are the first ones in `due`.
     again: usize,
 }
 

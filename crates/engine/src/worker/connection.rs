@@ -26,7 +26,7 @@ pub(super) struct Connection<P: Session> {
     pub(super) backlog: Backlog,
 }
 
-/// What was sent on a connection and what came back.
+/// Requests and answers of a connection.
 pub(super) struct Flow<T: Token> {
     /// Requests sent and not answered.
     pub(super) in_flight: T::InFlight,

@@ -90,7 +90,7 @@ impl Growth {
         self.next
     }
 
-    /// What came of it, with `on` connections in the end.
+    /// Result of the growth, with `on` connections in the end.
     pub(super) fn result(&self, on: Slot) -> Pool {
         Pool {
             allowed: self.most,

@@ -45,15 +45,15 @@ const LAST_CALL: Nanos = 100_000_000;
 /// How long connections are listened to after the load.
 const LISTEN: Nanos = 10_000_000;
 
-/// What a worker tells the thread that started it.
+/// Event that a worker reports to the thread that started it.
 pub(crate) enum Event {
-    /// Its connections are set up as far as they can be.
+    /// The worker's connections are set up as far as possible.
     Ready,
     /// A window has ended.
     Window(Box<Slice>),
 }
 
-/// What a worker hands over at the end.
+/// Results that a worker hands over at the end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub record: Record,
@@ -106,7 +106,7 @@ pub(crate) struct Worker<'a, S, P: Session> {
     connections: Vec<Connection<P>>,
     /// The times of what is in flight: `pipeline` places for each connection.
     times: Vec<Sent>,
-    /// What is to be sent on the connection that is being worked on; empty in between.
+    /// Bytes to send on the connection that is being worked on; empty in between.
     unsent: Vec<u8>,
 
     pipeline: usize,
@@ -119,7 +119,7 @@ pub(crate) struct Worker<'a, S, P: Session> {
     /// Before a connection is tried again that brought no answer.
     retry: Nanos,
     window: Nanos,
-    /// What may still fall due in the measurement: requests, or connections for several calls.
+    /// Number of requests, or of connections for several calls, that may still fall due in the measurement.
     quota: u64,
     /// The load is a number of requests: those count that fall due in the measurement.
     numbered: bool,
@@ -289,8 +289,8 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         Ok(())
     }
 
-    /// What is to be done now, before waiting; everything that came before `known` has been read. True:
-    /// the load is over.
+    /// Does everything that is due now, before the worker waits. Everything that came before `known` has been read.
+    /// True: the load is over.
     #[inline]
     fn turn<O: Outgoing>(&mut self, out: &mut O, now: Nanos, known: Nanos) -> bool {
         if self.left.is_none() && self.protocol.ended() {

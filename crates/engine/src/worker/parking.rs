@@ -1,4 +1,5 @@
-//! Which connections take part: of a closed loop their number may change while the load lasts, of an open one it may grow.
+//! Connections that take part. In a closed loop their number may change while the load lasts, in an open one it may
+//! grow.
 
 use super::Worker;
 use super::connection::Link;
@@ -9,7 +10,7 @@ use crate::schedule::{Population, Schedule, Share};
 use crate::transport::{Outgoing, Slot};
 use prony_record::Stage;
 
-/// Which connections take part: the first so many. The others are closed.
+/// The connections that take part: the first `on` ones. The others are closed.
 pub(super) struct Parking {
     on: Slot,
     population: Option<Population>,
@@ -49,7 +50,7 @@ impl Parking {
         self.change(start, start);
     }
 
-    /// So many take part now; gives how many did.
+    /// Updates how many connections take part to the number for `now`; returns how many did before.
     fn change(&mut self, start: Nanos, now: Nanos) -> Slot {
         let before = self.on;
         if let Some(population) = &self.population {

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 pub(super) struct Pool {
     /// Requests wait for any connection, not for one of their own.
     any: bool,
-    /// Those that are due and have no connection yet.
+    /// Requests that are due and have no connection yet.
     pub(super) queue: Backlog,
     /// Connections that can take a request, the one that has been free for the longest first; without keep-alive those that can be
     /// opened for one. Each at most once. One that has ended since it came here is passed over.

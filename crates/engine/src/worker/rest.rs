@@ -8,7 +8,7 @@ use crate::transport::{Outgoing, Slot};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Which connections rest, and until when.
+/// Connections that rest, and until when.
 pub(super) struct Rests {
     /// For each slot; 0: it does not rest. Empty when the protocol knows no rests.
     until: Vec<Nanos>,

@@ -23,7 +23,7 @@ pub(super) struct Tracer {
     step: u64,
 }
 
-/// What a sample needs to know of its connection.
+/// State of a connection that its samples need.
 #[derive(Debug, Clone, Copy, Default)]
 struct Mark {
     /// The connection's number among all of the load, from 1.
@@ -122,7 +122,7 @@ impl Tracer {
 }
 
 impl Mark {
-    /// What is known of a request that ended at `at` without an answer.
+    /// Sample of a request that ended at `at` without an answer.
     fn sample(&self, request: Sent, at: Nanos) -> Sample {
         Sample {
             connection: self.number,

@@ -22,7 +22,7 @@ fn by_connection(trace: &[Sample]) -> BTreeMap<u64, Vec<Sample>> {
     all
 }
 
-/// What holds of every sample of a request that was answered.
+/// Checks the order of the times in a sample of an answered request.
 fn in_order(sample: &Sample) {
     let it = sample;
     assert!(

@@ -146,7 +146,7 @@ fn what_a_server_may_do_changes_nothing() {
     }
 }
 
-/// What every request must come to.
+/// Expected outcome of every request.
 #[derive(Debug, Clone, Copy)]
 enum Class {
     /// Every one is answered wrongly: the connection goes on.

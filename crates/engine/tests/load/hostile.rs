@@ -22,7 +22,7 @@ struct Hostile {
     name: &'static str,
     dialogue: Dialogue,
     start: Box<dyn Fn() -> Server + Send + Sync>,
-    /// What can only be so with this server.
+    /// Checks for outcomes that are possible only with this server.
     shows: fn(&Outcomes) -> bool,
 }
 

@@ -1,4 +1,4 @@
-//! What must hold of every observation, whatever the server does.
+//! Invariants of every observation, whatever the server does.
 
 use crate::support::{Ended, short};
 use prony_engine::{Arrival, Dialogue, Plan, clock};
@@ -22,7 +22,7 @@ fn connects_given_up(seen: &Observation) -> u64 {
         .sum()
 }
 
-/// What holds whenever and however long a load was measured.
+/// Checks the invariants that hold whenever and however long a load was measured.
 pub fn hold(plan: &Plan, seen: &Ended) {
     let what = short(plan);
     let answers = seen.outcomes.ok + seen.outcomes.wrong_answer;
@@ -80,7 +80,7 @@ pub fn hold(plan: &Plan, seen: &Ended) {
     }
 }
 
-/// What holds of a load that was measured from its beginning until `requests` were done.
+/// Checks the invariants of a load that was measured from its beginning until `requests` were done.
 pub fn conserved(plan: &Plan, seen: &Ended) {
     hold(plan, seen);
     let (what, all) = (short(plan), &seen.outcomes);

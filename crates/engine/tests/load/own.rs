@@ -24,7 +24,7 @@ struct Mannered<P> {
     seen: Arc<Seen>,
 }
 
-/// What is seen of all workers together.
+/// Events of all workers together.
 #[derive(Default)]
 struct Seen {
     rests: AtomicU64,

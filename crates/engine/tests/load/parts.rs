@@ -7,7 +7,8 @@ use prony_record::{Extent, Observation, Transport, Window};
 use std::sync::mpsc;
 use std::thread;
 
-/// What the parts of a load have seen together, and one of them alone; everything that they tell goes through JSON.
+/// Returns the observations of all parts of a load together, and of one part alone. All messages of the parts go
+/// through JSON.
 fn together(plan: &Plan, parts: u32) -> (Observation, Observation) {
     let threads = plan.load.threads;
     let workers = parts * threads;

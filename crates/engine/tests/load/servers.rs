@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::Duration;
 
-/// What a server has counted.
+/// Counts of a server.
 #[derive(Debug, Default)]
 pub struct Count {
     pub connections: AtomicU64,
@@ -36,7 +36,7 @@ impl Connection {
         Ok(&buffer[..n])
     }
 
-    /// Whose connection it is; over TCP only.
+    /// Address of the client; over TCP only.
     pub fn peer(&self) -> IpAddr {
         self.stream.peer_addr().expect("it is connected").ip()
     }
@@ -276,7 +276,7 @@ fn accept(listener: RawFd) -> Option<TcpStream> {
     }
 }
 
-/// What an honest echo server does.
+/// Serves a connection as an honest echo server.
 pub fn echo(it: &Connection) -> io::Result<()> {
     let mut buffer = [0; 64 << 10];
     loop {

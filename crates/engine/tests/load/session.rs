@@ -1,4 +1,4 @@
-//! What a session may do that HTTP/1.1 and echo do not: see [`crate::sessions`].
+//! Features of sessions that HTTP/1.1 and echo do not use: see [`crate::sessions`].
 
 use crate::own::{carry_out, own};
 use crate::servers::{Connection, Server};
@@ -400,7 +400,7 @@ impl Session for Watched {
     }
 }
 
-/// What a session reports, without a worker.
+/// Record of a session's events, without a worker.
 #[derive(Default)]
 struct Reported {
     ready: u32,

@@ -140,7 +140,7 @@ pub struct Running {
     errors: Arc<AtomicU64>,
 }
 
-/// What was seen of a load that has ended.
+/// Results of a load that has ended.
 pub struct Ended {
     seen: Observation,
     pub detail: Detail,

@@ -17,13 +17,13 @@ use std::time::Duration;
 const N: u64 = 48;
 const TIMEOUT: Duration = Duration::from_millis(200);
 
-/// What must be seen with a server, beyond that every request is accounted for.
+/// Expected findings with a server, beyond that every request is accounted for.
 #[derive(Clone, Copy, PartialEq)]
 enum Seen {
     /// Unsolicited bytes and no right answer. With several requests in flight they may be taken for the
     /// beginning of the next answer, which is then a wrong one; never for a right one.
     Nothing,
-    /// As many right answers as the server has read requests, at most, and unsolicited bytes.
+    /// Unsolicited bytes, and at most as many right answers as the server has read requests.
     NoMoreThanAsked,
     /// No right answer; every one of them breaks the protocol.
     Broken,

@@ -134,7 +134,7 @@ fn bytes_may_come_one_by_one() {
     }
 }
 
-/// What a server saw, of all connections.
+/// Frames that a server received, of all connections.
 type Log = Arc<Mutex<Vec<Frame>>>;
 
 fn logging(log: &Log, said: Said) -> Server {

@@ -42,7 +42,7 @@ fn unasked(of: &Outcomes) -> bool {
 struct Hostile {
     name: &'static str,
     shows: fn(&Outcomes) -> bool,
-    /// What must be told, among errors or wrong answers.
+    /// Text that must be in an error or a wrong answer.
     told: &'static str,
     server: Server,
 }

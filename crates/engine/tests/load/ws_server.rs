@@ -37,7 +37,7 @@ pub fn frame(opcode: u8, payload: &[u8]) -> Vec<u8> {
     raw(FIN | opcode, payload)
 }
 
-/// What a client sent.
+/// A frame that a client sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     pub first: u8,
@@ -49,7 +49,7 @@ impl Frame {
         matches!(self.first & 0x0f, TEXT | BINARY)
     }
 
-    /// It as a server sends it back.
+    /// Returns the frame as a server sends it back.
     pub fn echoed(&self) -> Vec<u8> {
         raw(self.first, &self.payload)
     }

@@ -17,7 +17,7 @@ use crate::{Date, Error};
 const LISTENER: u64 = u64::MAX;
 /// Events taken per `epoll_wait`.
 const EVENTS: usize = 512;
-/// What one read takes at most: few calls for large messages, and still inside the L2 cache.
+/// Most bytes of one read: few calls for large messages, and still inside the L2 cache.
 const BUFFER: usize = 64 * 1024;
 
 pub(super) fn serve<S: Session>(
@@ -75,7 +75,7 @@ enum Phase {
 /// Whether a connection goes on.
 enum Outcome {
     Open,
-    /// It goes on, and waits for something else than before.
+    /// The connection stays open, and waits for other events than before.
     Watch(Interest),
     Over,
 }
@@ -216,7 +216,7 @@ impl<S> Connection<S> {
         }
     }
 
-    /// What follows a reply that is sent completely.
+    /// Returns what the connection does after a reply that is sent completely.
     fn after(&mut self, then: Then) -> Outcome {
         match then {
             Then::Keep => Outcome::Open,

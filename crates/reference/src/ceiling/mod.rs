@@ -63,14 +63,14 @@ impl FromStr for Model {
     }
 }
 
-/// What to serve, where and how.
+/// Options of a ceiling server: contract, address and model.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Where to listen; port 0 lets the kernel choose.
     pub listen: SocketAddr,
     /// How the bytes travel.
     pub model: Model,
-    /// What is answered.
+    /// Contract of the server's answers.
     pub contract: Contract,
     /// Threads that serve, at least 1, each with a listening socket of its own over which the
     /// kernel spreads the connections. [`Model::Threads`] has one per connection instead and
@@ -79,7 +79,7 @@ pub struct Options {
     /// CPU work added to each request (tcp-echo: to each read), to make a server that is slower by
     /// a known amount. Counted in steps that take this long on an undisturbed CPU.
     pub busy: Duration,
-    /// What HTTP is spoken over.
+    /// Layers below HTTP.
     pub over: Over,
 }
 

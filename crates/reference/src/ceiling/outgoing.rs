@@ -1,4 +1,4 @@
-//! What a connection has still to send while the kernel reads from the front of it.
+//! Unsent bytes of a connection, while the kernel reads from the front of them.
 
 /// Two buffers: one that the kernel is sending from, which therefore must stay as it is, and one
 /// that collects what comes meanwhile. They change places when the first is sent.

@@ -13,7 +13,7 @@ use crate::{Date, Error};
 /// Enough for the deepest call (reading an HTTP head needs some 5 KiB), so that thousands of threads
 /// cost little address space.
 const STACK: usize = 128 * 1024;
-/// What one read takes at most.
+/// Most bytes of one read.
 const BUFFER: usize = 16 * 1024;
 /// How long to wait for a connection to end when there is no room for another.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(5);

@@ -29,13 +29,13 @@ const COMPLETIONS: u32 = 8192;
 const GROUP: u16 = 0;
 /// Receive buffers. If one turn needs more, the receives left without are armed again.
 const BUFFERS: u16 = 512;
-/// What one receive takes at most.
+/// Most bytes of one receive.
 const BUFFER: u32 = 16 * 1024;
 /// Stop receiving while a connection has this much to send. Receives completed before the kernel
 /// sees the cancellation can exceed it by as much as all [`BUFFERS`] hold.
 const MOST_UNSENT: usize = 256 * 1024;
 
-/// What a completion is about: the top 8 bits of its user data, above the [`Key`].
+/// Kind of operation that a completion belongs to: the top 8 bits of its user data, above the [`Key`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Accept = 0,
@@ -178,7 +178,7 @@ struct Connection<S> {
     receiving: bool,
     /// Whether it has been told to stop until less is unsent.
     stopping: bool,
-    /// What becomes of the connection once everything is sent.
+    /// Whether the connection stays open once everything is sent.
     then: Then,
     /// Whether what comes is thrown away.
     lingering: bool,

@@ -21,7 +21,7 @@ pub(super) struct Held {
 struct Seal {
     end: usize,
     due: u64,
-    /// It answers a request.
+    /// The reply answers a request.
     answers: bool,
 }
 

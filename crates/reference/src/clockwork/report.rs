@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 /// The longest lateness told apart: nothing that late keeps time in any sense.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// What a clockwork server did, and how late.
+/// Requests and replies of a clockwork server, and how late the replies were.
 ///
 /// Lateness is the time from when a reply was due to when its `send` was called. It therefore holds
 /// the server's own delays and the sends of other replies before it, but not the kernel's work for

@@ -1,4 +1,4 @@
-//! What a clockwork server is told to do.
+//! Script of a clockwork server.
 
 use std::fmt;
 use std::str::FromStr;

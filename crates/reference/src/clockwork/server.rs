@@ -24,7 +24,7 @@ use rustls::ServerConfig;
 const LISTENER: u64 = u64::MAX;
 /// Few, so that replies due meanwhile are not kept waiting by a long list.
 const EVENTS: usize = 64;
-/// What one read takes at most.
+/// Most bytes of one read.
 const BUFFER: usize = 64 * 1024;
 /// A connection with more held back than this, beyond one message, is not read until it is less.
 const MOST_HELD: usize = 64 * 1024 * 1024;
@@ -33,12 +33,12 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The script's origin is a whole multiple of this.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What to serve, where and by which script.
+/// Options of a clockwork server: contract, address and script.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Where to listen; port 0 lets the kernel choose.
     pub listen: SocketAddr,
-    /// What is answered. Dates are those of the arrival, not of the reply.
+    /// Contract of the server's answers. Dates are those of the arrival, not of the reply.
     pub contract: Contract,
     /// When it is answered.
     pub script: Script,
@@ -51,7 +51,7 @@ pub struct Options {
     pub nagle: bool,
     /// Waits asleep rather than spinning: it leaves the CPU to others, and replies some 0.1 ms late.
     pub sleep: bool,
-    /// What HTTP, or WebSocket over TLS, is spoken over.
+    /// Layers below HTTP, or TLS below WebSocket.
     pub over: Over,
     /// Notes when each reply is released, for [`Report::released`]: eight bytes for each.
     pub note: bool,
@@ -180,7 +180,7 @@ struct Connection {
     held: Held,
     /// Whether it has its entry in the heap.
     scheduled: bool,
-    /// What becomes of it once everything is sent.
+    /// Whether the connection stays open once everything is sent.
     then: Then,
     /// The peer has closed its side.
     ended: bool,

@@ -94,7 +94,7 @@ impl Wire {
     }
 }
 
-/// What was written; nothing if there is no room now.
+/// Returns the number of bytes written; 0 if there is no room now.
 fn or_nothing(written: io::Result<usize>) -> io::Result<usize> {
     written.or_else(|error| {
         if is_passing(&error) {

@@ -3,10 +3,10 @@
 /// Chunk extensions and trailers are refused beyond this many bytes per body.
 const MAX_OVERHEAD: usize = 16 * 1024;
 
-/// What is still to come of a request's body.
+/// Part of a request's body that is still to come.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Body {
-    /// This many bytes.
+    /// Number of bytes.
     Sized(u64),
     /// Chunks.
     Chunked(Chunks),

@@ -15,7 +15,7 @@ use crate::Date;
 use frame::{Header, flag, kind};
 use sending::Sending;
 
-/// What a client says first.
+/// First bytes of a client on a connection (RFC 9113, 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The longest header section, in bytes: that of the server of HTTP/1.1.
 const MOST_FIELDS: usize = 16 * 1024;
@@ -38,7 +38,7 @@ pub(crate) struct H2 {
     sending: Sending,
 }
 
-/// What an answer needs of a request.
+/// Parts of a request that its answer needs.
 #[derive(Debug, Default)]
 struct Request {
     target: Vec<u8>,

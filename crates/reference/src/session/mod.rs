@@ -1,4 +1,4 @@
-//! What one connection answers: bytes in, bytes out, no I/O and no clock.
+//! Sessions, which answer on one connection: bytes in, bytes out, no I/O and no clock.
 
 mod body;
 mod echo;
@@ -22,7 +22,7 @@ pub(crate) trait Session: Sized + Send + 'static {
     /// Whether the answers carry the date, so that the caller must keep it current.
     const DATED: bool;
 
-    /// What all connections have in common.
+    /// Settings that all connections have in common.
     type Setup: Clone + Send + Sync + 'static;
 
     /// A connection that has just been accepted.
@@ -33,23 +33,23 @@ pub(crate) trait Session: Sized + Send + 'static {
     fn receive<'a>(&mut self, input: &'a [u8], date: &Date, scratch: &'a mut Vec<u8>) -> Reply<'a>;
 }
 
-/// What to send for some input.
+/// Bytes to send for some input.
 #[derive(Debug)]
 pub(crate) struct Reply<'a> {
     /// Possibly nothing yet.
     pub(crate) bytes: &'a [u8],
     /// How many requests are answered by it.
     pub(crate) requests: u32,
-    /// What becomes of the connection once the bytes are sent.
+    /// Whether the connection stays open once the bytes are sent.
     pub(crate) then: Then,
 }
 
-/// What becomes of a connection after a reply.
+/// State of a connection after a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// It goes on.
+    /// The connection stays open.
     Keep,
-    /// It is closed: the peer sends nothing more.
+    /// The connection is closed: the peer sends nothing more.
     Close,
     /// The sending side is closed and what the peer still sends is thrown away until it closes.
     /// Closing at once would reset the connection and could destroy the reply before the peer has

@@ -9,7 +9,7 @@ pub(super) const MAX_HEAD: usize = 16 * 1024;
 /// More header lines than this are refused like a head that is too long.
 const MAX_HEADERS: usize = 128;
 
-/// What a request's head asks for.
+/// Contents of a request's head.
 #[derive(Debug)]
 pub(super) struct Head<'a> {
     /// The head's length in bytes.
@@ -17,7 +17,7 @@ pub(super) struct Head<'a> {
     /// The request target, as it was sent.
     pub(super) target: &'a str,
     pub(super) manner: Manner,
-    /// What follows the head, if anything does.
+    /// Body that follows the head; None if there is none.
     pub(super) body: Option<Body>,
     /// Whether the client waits for leave to send the body.
     pub(super) expects_continue: bool,
@@ -31,7 +31,7 @@ pub(super) struct Manner {
     pub(super) connection: Connection,
 }
 
-/// What becomes of the connection, and what the reply says about it.
+/// Whether the connection is kept, and how the reply announces it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Connection {
     /// Kept, as is usual in HTTP/1.1: nothing need be said.
@@ -88,7 +88,7 @@ pub(super) fn parse(input: &[u8]) -> Result<Option<Head<'_>>, Refusal> {
     }))
 }
 
-/// What the header lines so far have said.
+/// Values of the header lines so far.
 #[derive(Default)]
 struct Seen {
     hosts: u32,

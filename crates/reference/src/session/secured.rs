@@ -8,7 +8,7 @@ use rustls::{ServerConfig, ServerConnection};
 use super::{Reply, Session, Then};
 use crate::Date;
 
-/// What is decrypted in one go: a record has at most so many bytes.
+/// Bytes decrypted in one go: the most that a record has.
 const RECORD: usize = 16 * 1024;
 
 /// One connection over TLS. Holds at most a record and what its session holds.

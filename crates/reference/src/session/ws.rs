@@ -30,7 +30,7 @@ const MOST_CONTROL: u64 = 125;
 #[derive(Debug, Default)]
 pub(crate) struct Ws {
     state: State,
-    /// What came in pieces: of the handshake, of a header, or of a control frame's payload.
+    /// Bytes that came in pieces: of the handshake, of a header, or of a control frame's payload.
     partial: Vec<u8>,
     frame: Frame,
     /// A message has begun, and is text or not.
@@ -46,7 +46,7 @@ enum State {
     Header,
     Data,
     Control,
-    /// Whatever else comes is not answered.
+    /// The session is over: further input is not answered.
     Ended,
 }
 
@@ -61,7 +61,7 @@ struct Frame {
     mask: [u8; 4],
 }
 
-/// What was appended to the output.
+/// Kind of the bytes that were appended to the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Said {
     /// The last byte of a message that came.
@@ -70,7 +70,7 @@ pub(crate) enum Said {
     Aside(Then),
 }
 
-/// What no client may send: the code that it is told.
+/// Violation of the protocol by the client: the close code that it gets.
 #[derive(Debug, Clone, Copy)]
 struct Wrong(u16);
 

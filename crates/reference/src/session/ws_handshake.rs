@@ -10,9 +10,9 @@ const MAGIC: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// The most header fields.
 const MAX_FIELDS: usize = 100;
 
-/// What became of a handshake.
+/// Result of a handshake.
 pub(super) enum Answered {
-    /// It is not complete.
+    /// The request is not complete.
     Not,
     Agreed,
     Refused,

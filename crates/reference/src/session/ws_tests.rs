@@ -26,7 +26,7 @@ fn plain(first: u8, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What is said to this input in pieces, how many messages that were, and what becomes of the connection.
+/// Returns the output for input in these pieces, the number of messages, and the state of the connection.
 fn said(pieces: &[&[u8]]) -> (Vec<u8>, u32, Then) {
     let (mut ws, mut scratch, date) = (Ws::default(), Vec::new(), Date::at(0));
     let (mut out, mut requests, mut then) = (Vec::new(), 0, Then::Keep);

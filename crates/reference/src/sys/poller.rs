@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::Error;
 
-/// What to be told about. Errors and resets are always told.
+/// Kinds of readiness to report. Errors and resets are always reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Interest {
     pub(crate) read: bool,
@@ -127,7 +127,7 @@ impl Poller {
     }
 }
 
-/// What a call has returned that a signal may end.
+/// Checks the result of a call that a signal may interrupt. An interruption is not an error.
 fn unless_interrupted(call: &'static str, returned: libc::c_int) -> Result<(), Error> {
     if returned < 0 {
         let error = io::Error::last_os_error();

@@ -11,7 +11,7 @@ use crate::Error;
 /// `std` has 128, and a connection beyond it waits a second for its SYN to be sent again.
 const BACKLOG: libc::c_int = 4096;
 
-/// What [`listen`] is to set on its socket.
+/// Options that [`listen`] sets on its socket.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sharing {
     /// Lets several sockets listen on one address; the kernel spreads connections over them.
@@ -96,7 +96,7 @@ fn bind(fd: RawFd, address: SocketAddr) -> io::Result<()> {
     check(result).map(drop)
 }
 
-/// What became of an attempt to accept.
+/// Result of an attempt to accept.
 pub(crate) enum Accepted {
     /// A non-blocking connection.
     Connection(TcpStream),

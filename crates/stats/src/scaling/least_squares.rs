@@ -9,7 +9,7 @@ use super::Noise;
 type Vector = [f64; 3];
 type Matrix = [Vector; 3];
 
-/// Which numbers are fitted besides λ; the others are 0.
+/// Parameters that are fitted besides λ; the others are 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Free {
     pub(super) sigma: bool,
@@ -42,7 +42,7 @@ impl Free {
 pub(super) struct Solution {
     /// λ, σ, κ.
     pub(super) values: Vector,
-    /// What was fitted.
+    /// Parameters that were fitted besides λ.
     pub(super) free: Free,
     /// The sum of squares that is left.
     pub(super) rss: f64,

@@ -48,7 +48,7 @@ pub(super) struct Line {
     pub(super) change: f64,
     /// The p-value of its slope, with what residuals keep of the one before taken into account.
     pub(super) p: f64,
-    /// What it leaves unexplained: Σ(y − line)².
+    /// Residual sum of squares: Σ(y − line)².
     pub(super) rss: f64,
 }
 
@@ -108,12 +108,12 @@ pub(super) struct Wave {
     /// sum, which is an upper bound). Of values that keep as much of the one before as the residuals
     /// do: these have more of slow waves.
     pub(super) p: f64,
-    /// What it leaves unexplained.
+    /// Residual sum of squares.
     pub(super) rss: f64,
 }
 
-/// Of two whole periods or more, none shorter than four values. None in a series without spread or
-/// too short for one.
+/// Finds the strongest wave of at least two whole periods, each of at least four values. None in a series without
+/// spread or too short for a wave.
 pub(super) fn wave(values: &[f64]) -> Option<Wave> {
     let n = values.len();
     let mean = average(values)?;

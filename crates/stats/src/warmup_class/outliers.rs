@@ -42,8 +42,8 @@ pub(super) fn replaced(values: &[f64]) -> Vec<f64> {
     clean
 }
 
-/// What would have been expected at a place where there is an outlier; None where there is none.
-/// `everywhere` is the whole series' median absolute deviation, from its steps.
+/// Value expected in place of an outlier; None where there is no outlier. `everywhere` is the whole series' median
+/// absolute deviation, from its steps.
 fn expected(values: &[f64], at: usize, everywhere: f64) -> Option<f64> {
     if at == 0 {
         return None;

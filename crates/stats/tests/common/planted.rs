@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use rand::{Rng, RngExt};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// What was planted.
+/// Shape of a planted series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// One level.
@@ -41,7 +41,7 @@ impl Shape {
 /// A planted series of rates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planted {
-    /// What it is.
+    /// Shape of the series.
     pub shape: Shape,
     /// The windows' rates, above zero, more being better.
     pub rates: Vec<f64>,

@@ -8,7 +8,7 @@ use std::io::Write;
 const TEXT: &[u8] = b"hello, hello, hello, prony hello hello";
 const LIMIT: u64 = 1 << 20;
 
-/// What other programs made of the text: zlib and Brotli of Node.js, and `zstd --check`.
+/// The text as other programs encoded it: zlib and Brotli of Node.js, and `zstd --check`.
 const OTHERS: [(&str, &str); 5] = [
     (
         "gzip",

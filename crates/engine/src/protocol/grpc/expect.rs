@@ -1,9 +1,9 @@
-//! What the answer to a call must be.
+//! Expectations of the answer to a call.
 
 use super::Status;
 use crate::protocol::Expect;
 
-/// What the answer to a call must be.
+/// Expectations of the answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct GrpcExpect {
     /// The status.

@@ -1,4 +1,4 @@
-//! What the header section and the trailers of an answer say of gRPC.
+//! gRPC fields in the header section and the trailers of an answer.
 
 use super::Status;
 use percent_encoding::percent_decode;
@@ -7,7 +7,7 @@ use prony_record::inert;
 /// Characters of a text from the server that are shown.
 const SHOWN: usize = 200;
 
-/// What a header block says.
+/// gRPC fields of a header block.
 #[derive(Debug, Clone, Default)]
 pub struct Fields {
     pub(super) content: Content,
@@ -18,10 +18,10 @@ pub struct Fields {
     pub(super) encoding: Option<Box<str>>,
 }
 
-/// What `content-type` says.
+/// Value of `content-type`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Content {
-    /// It is not there.
+    /// There is no `content-type`.
     #[default]
     Missing,
     /// gRPC.
@@ -30,7 +30,7 @@ pub(super) enum Content {
     Other(Box<str>),
 }
 
-/// What `grpc-status` says.
+/// Value of `grpc-status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Code {
     Known(Status),

@@ -4,7 +4,7 @@ use super::head::{Code, Content, Fields};
 use super::{GrpcExpect, PREFIX};
 use crate::protocol::{Difference, Expect, Fault, Limits, Mismatch};
 
-/// What is known of an answer so far. Messages are compared as they come, and not kept.
+/// State of an answer that is being read. Messages are compared as they come, and not kept.
 #[derive(Debug, Default)]
 pub struct Reading {
     content: Content,
@@ -13,7 +13,7 @@ pub struct Reading {
     encoding: Option<Box<str>>,
     /// A header section has come, so that the next one are the trailers.
     begun: bool,
-    /// What stands before a message, as far as it has come.
+    /// Prefix of the current message: its first `have` bytes have come.
     prefix: [u8; PREFIX],
     have: u8,
     /// Bytes of the current message that have yet to come.
@@ -165,7 +165,7 @@ impl Reading {
         }
     }
 
-    /// What is wrong with it, in words. The status comes first: it explains the others.
+    /// Describes why the answer is wrong. The status comes first: it explains the other faults.
     #[cold]
     fn wrong(&self, expect: &GrpcExpect, status: u16) -> String {
         let text = self

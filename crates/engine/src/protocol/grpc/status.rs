@@ -63,13 +63,13 @@ impl Status {
         }
     }
 
-    /// Its number.
+    /// Returns the status's number, 0 to 16.
     #[must_use]
     pub fn number(self) -> u8 {
         self.0
     }
 
-    /// Its name in capitals.
+    /// Returns the status's name in capitals.
     #[must_use]
     pub fn name(self) -> &'static str {
         NAMES[usize::from(self.0)]

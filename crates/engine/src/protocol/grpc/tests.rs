@@ -17,7 +17,7 @@ fn fields(all: &[(&str, &str)]) -> Fields {
 const HEAD: &[(&str, &str)] = &[("content-type", "application/grpc+proto")];
 const OK: &[(&str, &str)] = &[("grpc-status", "0"), ("grpc-message", "")];
 
-/// What is said of an answer that comes in these pieces.
+/// Returns why an answer that comes in these pieces is wrong; None if it is right.
 fn judged(
     expect: &GrpcExpect,
     head: &[(&str, &str)],

@@ -22,20 +22,20 @@ const MOST_CONTINUATIONS: u32 = 128;
 /// From this stream on a connection is replaced: numbers end at 2^31 − 1.
 const LAST_STREAM: u32 = 0x7fff_0000;
 
-/// What is remembered per connection.
+/// State of a connection.
 #[derive(Debug)]
 pub struct H2Conn<C: Content = Plain> {
     /// A frame that has come in part; of DATA the header only.
     partial: Vec<u8>,
     /// The server's settings have come.
     settled: bool,
-    /// It has said GOAWAY.
+    /// The server has sent GOAWAY.
     leaving: bool,
     pub(super) streams: Streams<C::Reading>,
     /// Requests written.
     pub(super) asked: u32,
     decoder: Decoder,
-    /// Of header sections, and of trailers.
+    /// The last decoded blocks: of header sections, and of trailers.
     known: [KnownBlock<C::Fields>; 2],
     block: Option<Block>,
     data: Option<Data>,
@@ -43,8 +43,8 @@ pub struct H2Conn<C: Content = Plain> {
     unacknowledged: u32,
     /// How often bytes have come.
     turn: u64,
-    /// What the server takes of requests' bodies, beyond what has been sent: over all streams, and at the beginning of
-    /// each.
+    /// Bytes of requests' bodies that the server takes, beyond what has been sent: over all streams, and at the
+    /// beginning of each.
     pub(super) room: i64,
     pub(super) initial_room: i64,
     pub(super) most_frame: u32,
@@ -52,11 +52,11 @@ pub struct H2Conn<C: Content = Plain> {
     /// The places of requests whose bodies wait for room.
     pub(super) blocked: VecDeque<u32>,
     pub(super) table: Table,
-    /// What of composed requests is in that table.
+    /// Shared fields of composed requests that are in that table.
     pub(super) told: Told,
-    /// Its place among the worker's connections.
+    /// Index of the connection among the worker's connections.
     pub(super) slot: u32,
-    /// What the server allows its table of our fields.
+    /// Size limit that the server sets for its table of our fields, in bytes as HPACK counts them.
     pub(super) table_size: usize,
     /// Frames since the last that brought something.
     pub(super) idle_frames: u32,
@@ -123,12 +123,12 @@ struct Data {
 const SIZE: Fault = Fault::Malformed("a frame of a wrong size");
 const STREAM: Fault = Fault::Malformed("a frame on a wrong stream");
 
-/// What a connection needs while it takes bytes.
+/// State that a connection needs while it takes bytes.
 struct Turn<'a, C: Content, E> {
     h2: &'a Setup<C>,
-    /// What it sends.
+    /// Output: bytes to send.
     out: &'a mut Vec<u8>,
-    /// Whom it tells of answers.
+    /// Receiver of the answers.
     events: &'a mut E,
     state: &'a mut C::State,
 }

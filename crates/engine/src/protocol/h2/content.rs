@@ -1,4 +1,4 @@
-//! What HTTP/2 carries: HTTP alone, or a protocol on top of it.
+//! Content of HTTP/2: HTTP alone, or a protocol on top of it.
 
 use super::head::Head;
 use crate::protocol::{
@@ -10,13 +10,13 @@ use std::fmt::Debug;
 /// How the answers of a session over HTTP/2 are read and judged. The session, its connections and streams are the same
 /// for all; what a protocol leaves at its default compiles to nothing.
 pub trait Content: Debug {
-    /// What an answer must be.
+    /// Expectations of an answer.
     type Expect: Debug + Clone;
-    /// What a header block says beyond HTTP.
+    /// Fields of a header block that the protocol on top of HTTP needs.
     type Fields: Debug + Default;
-    /// What is kept of an answer while it comes.
+    /// State of an answer that is being read.
     type Reading: Debug + Default;
-    /// What a worker has beside its requests: what it counts, or a session whose requests are sent.
+    /// State of a worker beside its requests: counts, or a session whose requests are sent.
     type State: Debug;
     /// Requests are not the same each time: they come from [`compose`](Self::compose).
     const COMPOSES: bool = false;
@@ -92,39 +92,39 @@ pub trait Content: Debug {
     /// The server does not process the request of this reading, which is to be sent again.
     fn left_out(_state: &mut Self::State, _reading: &mut Self::Reading, _slot: u32) {}
 
-    /// What was counted, as it is recorded.
+    /// Returns the counts as they are recorded; None where the content has none.
     fn counted(_state: &Self::State) -> Option<prony_record::Grpc> {
         None
     }
 
-    /// As [`Session::opened`](crate::protocol::Session::opened), of the connection's first stream.
+    /// Like [`Session::opened`](crate::protocol::Session::opened), for the connection's first stream.
     fn opened(_state: &mut Self::State, _reading: &mut Self::Reading, _slot: u32) {}
 
-    /// As [`Session::accepts`](crate::protocol::Session::accepts); `first` is the connection's first stream.
+    /// Like [`Session::accepts`](crate::protocol::Session::accepts); `first` is the connection's first stream.
     #[inline]
     fn accepts(_state: &Self::State, _first: Option<&Self::Reading>) -> bool {
         true
     }
 
-    /// As [`Session::rests`](crate::protocol::Session::rests).
+    /// Like [`Session::rests`](crate::protocol::Session::rests).
     #[inline]
     fn rests(_state: &Self::State) -> bool {
         false
     }
 
-    /// As [`Session::pace`](crate::protocol::Session::pace); `first` is the connection's first stream.
+    /// Like [`Session::pace`](crate::protocol::Session::pace); `first` is the connection's first stream.
     #[inline]
     fn pace(_state: &mut Self::State, _first: &mut Self::Reading, _slot: u32) -> Pace {
         Pace::Now
     }
 
-    /// As [`Session::ended`](crate::protocol::Session::ended).
+    /// Like [`Session::ended`](crate::protocol::Session::ended).
     #[inline]
     fn ended(_state: &Self::State) -> bool {
         false
     }
 
-    /// As [`Session::failed`](crate::protocol::Session::failed).
+    /// Like [`Session::failed`](crate::protocol::Session::failed).
     #[inline]
     fn failed(
         _state: &mut Self::State,
@@ -134,12 +134,12 @@ pub trait Content: Debug {
     ) {
     }
 
-    /// As [`Session::by_request`](crate::protocol::Session::by_request).
+    /// Like [`Session::by_request`](crate::protocol::Session::by_request).
     fn by_request(_state: &mut Self::State) -> Vec<ByRequest> {
         Vec::new()
     }
 
-    /// As [`Session::by_session`](crate::protocol::Session::by_session).
+    /// Like [`Session::by_session`](crate::protocol::Session::by_session).
     fn by_session(_state: &mut Self::State) -> Vec<BySession> {
         Vec::new()
     }
@@ -186,7 +186,7 @@ impl Content for Plain {
     }
 }
 
-/// What a header block says.
+/// A decoded header block: its HTTP part, and the fields of the protocol on top.
 #[derive(Debug, Default)]
 pub(super) struct Section<F> {
     pub(super) head: Head,

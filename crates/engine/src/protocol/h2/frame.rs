@@ -35,13 +35,13 @@ pub(super) const MAX_CONCURRENT_STREAMS: u16 = 3;
 pub(super) const INITIAL_WINDOW_SIZE: u16 = 4;
 pub(super) const MAX_FRAME_SIZE: u16 = 5;
 
-/// What a client says first.
+/// First bytes of a client on a connection (RFC 9113, 3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// A frame's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Of the payload, in bytes.
+    /// Length of the payload, in bytes.
     pub(super) length: usize,
     pub(super) kind: u8,
     pub(super) flags: u8,

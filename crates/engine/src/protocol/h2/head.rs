@@ -1,4 +1,4 @@
-//! What the header block of an answer says (RFC 9113, section 8).
+//! HTTP part of an answer's header block (RFC 9113, section 8).
 
 /// The header section of an answer, an interim one, or trailers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -20,16 +20,16 @@ pub enum H2ProbeError {
     /// Nothing came in this time.
     #[error("the server did not answer HTTP/2's greeting in {0:?}")]
     Silent(Duration),
-    /// It speaks HTTP/1.1.
+    /// The server uses HTTP/1.1.
     #[error("the server speaks HTTP/1.1, not HTTP/2")]
     Http1,
-    /// It speaks something else.
+    /// The server uses something else.
     #[error("the server does not speak HTTP/2")]
     Other,
 }
 
 impl H2ProbeError {
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Http1 => {

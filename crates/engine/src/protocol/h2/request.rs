@@ -96,7 +96,7 @@ pub(super) struct Prepared<E = Expect> {
     pub(super) again: Vec<u8>,
     /// The header block that has no effect on the server's table.
     pub(super) plain: Vec<u8>,
-    /// What the fields take of the server's table, in bytes.
+    /// Size of the fields in the server's table, in bytes as HPACK counts them.
     pub(super) table: usize,
     pub(super) body: Vec<u8>,
     pub(super) expect: E,

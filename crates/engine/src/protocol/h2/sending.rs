@@ -1,4 +1,4 @@
-//! What a connection sends: requests, and their bodies as far as the server takes them.
+//! Sending: requests, and their bodies as far as the server takes them.
 
 use super::conn::H2Conn;
 use super::content::Content;
@@ -6,17 +6,17 @@ use super::frame::{self, put_header, put_number};
 use super::session::Setup;
 use crate::protocol::Tag;
 
-/// What has been said to the server about a request's fields.
+/// Use of the server's table for requests' fields.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Table {
-    /// Nothing yet.
+    /// No fields have been added to the table yet.
     #[default]
     Empty,
-    /// They are in its table.
+    /// The fields are in the table.
     Filled,
-    /// Its table is not used: it is too small, or there are several requests with other fields.
+    /// The table is not used: it is too small, or there are several requests with other fields.
     Unused,
-    /// It is not used, and the server has yet to be told that it may drop it.
+    /// The table is not used, and the server still has to be informed that it may drop the table.
     Dropped,
 }
 

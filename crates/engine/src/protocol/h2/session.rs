@@ -24,7 +24,7 @@ pub struct H2<C: Content = Plain> {
     allowed: u32,
 }
 
-/// What stays as it is.
+/// Settings that stay the same for all connections and requests.
 #[derive(Debug)]
 pub(super) struct Setup<C: Content> {
     pub(super) exchanges: Vec<Prepared<C::Expect>>,
@@ -33,9 +33,9 @@ pub(super) struct Setup<C: Content> {
     /// How the heads of requests are encoded that are composed.
     pub(super) composed: Heads,
     pub(super) limits: Limits,
-    /// Of each stream, in bytes.
+    /// Flow-control window of each stream, in bytes.
     pub(super) window: u32,
-    /// Of each connection.
+    /// Flow-control window of each connection, in bytes.
     pub(super) connection_window: u32,
 }
 
@@ -87,7 +87,7 @@ impl<C: Content<Expect = ()>> H2<C> {
 }
 
 impl<C: Content> H2<C> {
-    /// What a worker has beside its requests.
+    /// Returns the state of the worker beside its requests.
     pub fn state(&mut self) -> &mut C::State {
         &mut self.state
     }

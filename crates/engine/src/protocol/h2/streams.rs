@@ -9,7 +9,7 @@ pub(super) struct Stream<R> {
     pub(super) id: u32,
     /// None: this place is free.
     pub(super) tag: Option<Tag>,
-    /// Which of the exchanges.
+    /// Index of the stream's request among the exchanges.
     pub(super) exchange: u32,
     /// 0 until the header section has come.
     pub(super) status: u16,
@@ -21,7 +21,7 @@ pub(super) struct Stream<R> {
     pub(super) unacknowledged: u32,
     /// The turn in which it was last given more room, and how much in it.
     pub(super) given: (u64, u32),
-    /// What the server takes of the request's body, beyond what has been sent.
+    /// Bytes of the request's body that the server takes, beyond what has been sent.
     pub(super) room: i64,
     /// Bytes of the request's body that have been sent.
     pub(super) sent: usize,
@@ -29,7 +29,7 @@ pub(super) struct Stream<R> {
     pub(super) sending: bool,
 }
 
-/// What is known of a stream by its number.
+/// State of a stream, looked up by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     /// In flight, at this place.
@@ -50,7 +50,7 @@ pub(super) struct Streams<R> {
     /// The number of the first in `order`; all before it are not open any more.
     first: u32,
     order: VecDeque<u32>,
-    /// Those that were given up, oldest first.
+    /// Numbers of the streams that were given up, oldest first.
     cancelled: VecDeque<u32>,
     pub(super) open: u32,
 }
@@ -128,13 +128,13 @@ impl<R: Default> Streams<R> {
         }
     }
 
-    /// What is kept at the first place; none before there is one.
+    /// Returns the reading state at the first place; None before there is one.
     #[inline]
     pub(super) fn first(&self) -> Option<&R> {
         self.places.first().map(|stream| &stream.reading)
     }
 
-    /// What is kept at a place, which there is from now on.
+    /// Returns the reading state at a place, which is created if there is none.
     pub(super) fn reading(&mut self, place: usize) -> &mut R {
         if place >= self.places.len() {
             self.places.resize_with(place + 1, Stream::default);
@@ -147,7 +147,7 @@ impl<R: Default> Streams<R> {
         &mut self.places[place]
     }
 
-    /// Those in flight, with their places.
+    /// Streams in flight, with their places.
     pub(super) fn all(&mut self) -> impl Iterator<Item = (usize, &mut Stream<R>)> {
         let all = self.places.iter_mut().enumerate();
         all.filter(|(_, stream)| stream.tag.is_some())

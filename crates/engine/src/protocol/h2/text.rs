@@ -24,11 +24,11 @@ pub(in crate::protocol) struct Heads {
     paths: Vec<(Vec<u8>, Known)>,
     lines: Vec<(Vec<u8>, Known)>,
     shared: Vec<Shared>,
-    /// What they take of the server's table, in bytes.
+    /// Size of the shared fields in the server's table, in bytes as HPACK counts them.
     size: usize,
 }
 
-/// What a piece of a head becomes.
+/// Encoding of a piece of a head.
 #[derive(Debug, Clone, Copy)]
 enum Known {
     /// HTTP/2 has no place for it.
@@ -44,11 +44,11 @@ enum Known {
 struct Shared {
     name: String,
     value: Vec<u8>,
-    /// As it is written where the table is not used.
+    /// Encoded field for use without the table.
     literal: Vec<u8>,
 }
 
-/// What of the shared fields is in the server's table.
+/// Shared fields that are in the server's table.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     /// By their places: the how manieth was added, from 1 on; 0 is not there.
@@ -106,7 +106,7 @@ impl Heads {
         }
     }
 
-    /// What a field becomes that comes again; none: the table has no room for it.
+    /// Returns the encoding of a field that comes again; None: the table has no room for it.
     fn known(&mut self, name: &str, value: &[u8]) -> Option<Known> {
         if let Some(index) = std::str::from_utf8(value)
             .ok()

@@ -65,14 +65,14 @@ impl HttpState {
     }
 }
 
-/// What has come of a trailer section.
+/// Size of the part of a trailer section that has come.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Trailer {
     bytes: u32,
     fields: u32,
 }
 
-/// Who is shown the parts of answers while they are read. `()` looks at nothing, and costs nothing.
+/// Receiver of the parts of answers while they are read. `()` ignores them, and costs nothing.
 pub trait Keep {
     /// The head of an answer, whole with its empty line; interim ones (1xx but 101) are not shown.
     fn head(&mut self, bytes: &[u8]);

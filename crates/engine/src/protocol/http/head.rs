@@ -6,7 +6,7 @@ use std::borrow::Cow;
 /// The most header fields in one answer, and the most fields in a trailer section.
 pub(super) const MAX_FIELDS: usize = 128;
 
-/// What a head says about the rest of the answer.
+/// Properties of an answer that its head decides.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     pub(super) status: u16,

@@ -8,7 +8,7 @@ use prony_stats::order_interval::Beyond;
 /// Stretches of time that are kept apart: enough to see whether long durations come together, which is what
 /// their number is judged by. With more windows neighbours are joined.
 const STRETCHES: usize = 64;
-/// As a window's histogram: within 1%.
+/// Significant digits of a stretch's histogram: within 1%, like a window's.
 const DIGITS: u8 = 2;
 
 /// Durations, with the windows in which they ended.
@@ -66,7 +66,7 @@ impl Durations {
         self.joined += 1;
     }
 
-    /// As the record has them: as response times.
+    /// Returns the durations as the record has them: as response times.
     pub(super) fn seen(&self) -> Distributions {
         let filled = || self.stretches.iter().filter(|stretch| !stretch.is_empty());
         let effective = EffectiveSamples::of(&self.all, |value| {

@@ -8,9 +8,9 @@ const SHOWN: usize = 256;
 /// A request in flight.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
-    /// Its kind.
+    /// Kind of the request, by its place in the mix.
     pub(super) kind: u32,
-    /// Its answer's body is searched.
+    /// The answer's body is searched.
     pub(super) search: bool,
     /// If it is searched: what its own values make of what is expected.
     pub(super) own: Column,

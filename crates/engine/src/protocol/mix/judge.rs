@@ -1,4 +1,4 @@
-//! What the answers to one kind of request must be.
+//! Expectations of the answers to one kind of request.
 
 use super::super::{Expect, response_parser};
 use super::own::{Own, Owns};
@@ -14,7 +14,7 @@ const SHOWN: usize = 60;
 /// Fields that a head may have.
 const MAX_FIELDS: usize = 128;
 
-/// What every answer to a kind of request must be. The default accepts any status below 400 and any body.
+/// Expectations of every answer to a kind of request. The default accepts any status below 400 and any body.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expected {
     /// The status codes to accept, each from the first to the last; empty accepts 100 to 399.
@@ -34,7 +34,7 @@ pub struct Expected {
     /// The body is JSON that this describes. Compared on a sample.
     #[serde(default)]
     pub schema: Option<Schema>,
-    /// What has values of the request itself in it. Compared on a sample.
+    /// Expectations with values of the request itself. Compared on a sample.
     #[serde(default)]
     pub own: Vec<Own>,
 }
@@ -42,9 +42,9 @@ pub struct Expected {
 /// A place in a JSON document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JsonPath {
-    /// As it was written.
+    /// The path as the user wrote it.
     pub shown: String,
-    /// As a JSON pointer (RFC 6901).
+    /// The path as a JSON pointer (RFC 6901).
     pub pointer: String,
     /// Not what stands there, but how many elements or members that has.
     pub length: bool,
@@ -60,7 +60,7 @@ pub struct JsonValue {
 }
 
 impl JsonPath {
-    /// What stands there.
+    /// Returns the value at this path, or its number of elements or members; None if there is none.
     pub(super) fn find<'a>(&self, document: &'a Value) -> Option<Cow<'a, Value>> {
         let found = document.pointer(&self.pointer)?;
         if !self.length {
@@ -74,7 +74,8 @@ impl JsonPath {
         Some(Cow::Owned(length.into()))
     }
 
-    /// What is wrong there: `is_right` says whether what is found is `expected`.
+    /// Describes what is wrong at this path; None if `is_right` accepts the value found there. `expected` is for the
+    /// description only.
     pub(super) fn wrong(
         &self,
         (document, body): (&Value, &[u8]),
@@ -95,7 +96,7 @@ impl JsonPath {
 }
 
 impl Expected {
-    /// What is compared while an answer is read.
+    /// Returns the expectations that are compared while an answer is read.
     pub(super) fn cheap(&self) -> Expect {
         let status = match self.status.as_slice() {
             [] => None,
@@ -117,7 +118,7 @@ impl Expected {
     }
 }
 
-/// What [`Expect`] does not compare.
+/// Expectations that [`Expect`] does not compare.
 #[derive(Debug)]
 pub(super) struct Checks {
     /// More than one.
@@ -161,7 +162,7 @@ impl Checks {
             && self.own.is_empty())
     }
 
-    /// What is wrong with a status, where several are right.
+    /// Describes a wrong status, where several are right; None if it is right.
     #[inline]
     pub(super) fn status(&self, status: u16) -> Option<String> {
         let right = |&(first, last): &(u16, u16)| (first..=last).contains(&status);
@@ -187,7 +188,7 @@ impl Checks {
         self.headers.is_empty() || self.known == head
     }
 
-    /// What is wrong with a head.
+    /// Describes the first wrong header field of a head; None if all are right.
     #[cold]
     pub(super) fn head(&mut self, head: &[u8]) -> Option<String> {
         with_fields(head, |fields| {
@@ -203,7 +204,8 @@ impl Checks {
         })
     }
 
-    /// What is wrong with a whole body; `own` is what the request's own values make of what is expected.
+    /// Describes what is wrong with a whole body; None if it is right. `own` has the expectations that were filled
+    /// with the request's own values.
     pub(super) fn search(&self, body: &[u8], own: &Column) -> Option<String> {
         let missing = |finder: &&memchr::memmem::Finder<'_>| finder.find(body).is_none();
         if let Some(finder) = self.contains.iter().find(missing) {
@@ -250,7 +252,8 @@ pub(super) fn with_fields<T>(head: &[u8], look: impl FnOnce(&[httparse::Header<'
     look(response.headers)
 }
 
-/// What is wrong with a header field, which must be there, with this value if there is one.
+/// Describes what is wrong with a header field; None if it is right. The field must be there, with the `expected`
+/// value if there is one.
 pub(super) fn wrong_field(
     fields: &[httparse::Header<'_>],
     name: &str,
@@ -290,7 +293,7 @@ pub(super) fn shown(body: &[u8]) -> String {
     }
 }
 
-/// What is wrong, with the request that it answers.
+/// Returns a description of a wrong answer, with the request that it answers.
 #[cold]
 pub(super) fn with_request(name: &str, wrong: &str, (request, cut): (&[u8], bool)) -> String {
     let line_end = |at: &usize| request[*at..].starts_with(b"\r\n");

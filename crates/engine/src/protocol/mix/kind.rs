@@ -34,7 +34,7 @@ pub(super) struct Kind {
     tally: Tally,
 }
 
-/// What is remembered per connection: the requests in flight, and the answer that is being read.
+/// State of a connection: the requests in flight, and the answer that is being read.
 #[derive(Debug, Default)]
 pub struct MixConn {
     pub(super) flights: Flights,
@@ -43,7 +43,7 @@ pub struct MixConn {
     pub(super) head: Vec<u8>,
     /// The body of the answer, where it is wanted.
     pub(super) body: Vec<u8>,
-    /// What is wrong with its head.
+    /// Why the head of the answer is wrong; None if it is right.
     wrong: Option<String>,
     /// The last request on it has been sent.
     pub(super) closing: bool,
@@ -55,7 +55,7 @@ impl MixConn {
         self.state.progress()
     }
 
-    /// What was kept of an answer that does not come whole.
+    /// Drops everything kept of an answer that does not come whole.
     fn forget(&mut self) {
         self.head.clear();
         self.body.clear();
@@ -65,9 +65,9 @@ impl MixConn {
 
 /// An answer that has come whole.
 pub(super) struct Judged {
-    /// Its kind.
+    /// Kind of the request, by its place in the mix.
     pub(super) kind: usize,
-    /// What is wrong with it, with the request.
+    /// Why the answer is wrong, with the request; None if it is right.
     pub(super) wrong: Option<String>,
     status: u16,
     searched: bool,
@@ -159,7 +159,8 @@ impl Kinds {
         }
     }
 
-    /// What is expected by the oldest request in flight's own values, if its answer is searched.
+    /// Returns the expectations filled with the own values of the oldest request in flight; None if its answer is not
+    /// searched.
     pub(super) fn own(conn: &MixConn) -> Option<Column> {
         let flight = conn.flights.oldest();
         flight.search.then(|| flight.own.clone())
@@ -196,7 +197,7 @@ impl Kinds {
         Ok((used, answer))
     }
 
-    /// What looks at the answer to the oldest request in flight, and whether that was one of HEAD.
+    /// Returns whether the oldest request in flight is a HEAD, and the parts that read its answer.
     #[inline]
     fn look<'a>(
         &'a mut self,
@@ -250,7 +251,8 @@ impl Kinds {
         }
     }
 
-    /// What is wrong with the status, the length and the bytes of the answer to the oldest request.
+    /// Judges the status, the length and the bytes of the answer to the oldest request; None if they are right. An
+    /// answer to HEAD is judged by its status alone.
     pub(super) fn compared(
         &self,
         conn: &MixConn,
@@ -408,7 +410,7 @@ impl Kinds {
         heads.find(|head| !head.is_empty()).unwrap_or_default()
     }
 
-    /// What was seen of each; it is counted anew from here on.
+    /// Returns the results of each kind. Counting starts anew after that.
     pub(super) fn seen(&mut self) -> Vec<ByRequest> {
         let seen = |kind: &mut Kind| {
             let tally = std::mem::replace(&mut kind.tally, Tally::new());
@@ -428,7 +430,7 @@ fn closes(request: &MixRequest) -> bool {
     })
 }
 
-/// What a head says of its body.
+/// Returns the content codings of an answer's body, from its head.
 fn encoding_of(head: &[u8]) -> Encoding {
     judge::with_fields(head, |fields| {
         let all = fields.iter();
@@ -437,7 +439,7 @@ fn encoding_of(head: &[u8]) -> Encoding {
     })
 }
 
-/// What an answer is read by.
+/// Parts that read and check an answer.
 struct Looking<'a> {
     reader: &'a mut HttpReader,
     state: &'a mut HttpState,

@@ -58,7 +58,7 @@ pub const SAMPLE: u32 = MILLION / 100;
 /// A kind of request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MixRequest {
-    /// What it is called.
+    /// Name of the kind.
     pub name: String,
     /// The method.
     pub method: String,
@@ -75,9 +75,9 @@ pub struct MixRequest {
     pub body: Vec<Piece>,
     /// Ask the server to keep the connection open.
     pub keepalive: bool,
-    /// Its weight among all: its share is the weight over the sum of all weights.
+    /// Weight among all kinds: the share of a kind is its weight over the sum of all weights.
     pub weight: u32,
-    /// What its answers must be.
+    /// Expectations of the answers to these requests.
     pub expected: Expected,
 }
 
@@ -103,8 +103,8 @@ pub struct Mix {
     /// The order and the times of the requests; the weights are then not used.
     #[serde(default)]
     pub recorded: Option<Box<Recorded>>,
-    /// It is sent over HTTP/2: the load's `pipeline` is the number of streams in flight on each connection. See
-    /// [`Mix::speak_http2`].
+    /// HTTP/2 options; None: HTTP/1.1. The load's `pipeline` is the number of streams in flight on each connection.
+    /// See [`Mix::speak_http2`].
     #[serde(default)]
     pub http2: Option<MixH2>,
 }

@@ -1,11 +1,11 @@
-//! Which kind of request is next.
+//! Order of the kinds of requests.
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-/// So many requests of a worker in a row have exactly the shares that were asked for.
+/// Number of requests of a worker in a row that have exactly the shares of the plan.
 pub const CYCLE: u32 = 1_000;
 
 /// How the shares of kinds of requests are kept.

@@ -22,7 +22,7 @@ pub struct MixH2 {
     /// The window of each stream and of each connection, in bytes, at least 1 and at most 2^31 − 1; a connection has at
     /// least 65,535.
     pub window: u32,
-    /// It goes over TLS.
+    /// The connections use TLS.
     pub secure: bool,
 }
 
@@ -31,10 +31,10 @@ const MOST_FIELDS: usize = 128;
 
 /// Requests of a mix, or sessions of it, whose answers come in parts.
 pub trait Carried: Session<Token = Fifo, Conn: Debug> + Debug {
-    /// What is judged by, and of which connection.
+    /// Returns the kinds, which judge an answer, and the connection that it belongs to.
     fn parts<'a>(&'a mut self, conn: &'a mut Self::Conn) -> (&'a mut Kinds, &'a mut MixConn);
 
-    /// Of the answer to the request in flight: is the head needed in any case, and the body?
+    /// Whether the head, and the body, of the answer to the request in flight are needed in any case.
     fn needs(&self, conn: &Self::Conn) -> (bool, bool);
 
     /// The answer has come whole, or what came instead.
@@ -48,7 +48,7 @@ pub trait Carried: Session<Token = Fifo, Conn: Debug> + Debug {
 #[derive(Debug)]
 pub struct OverH2<S>(PhantomData<S>);
 
-/// What is kept of a stream. Its memory is used again by the next one in its place.
+/// State of a stream. The next stream in its place uses its memory again.
 #[derive(Debug)]
 pub struct Streamed<C> {
     inner: C,
@@ -277,7 +277,7 @@ impl Carried for Users {
     }
 }
 
-/// This session, which sends the requests of this mix, over HTTP/2.
+/// Returns `session`, which sends the requests of `mix`, over HTTP/2.
 pub fn over_h2<S: Carried>(session: S, mix: &Mix) -> H2<OverH2<S>> {
     let how = mix.http2.unwrap_or(MixH2 {
         window: WINDOW,

@@ -7,13 +7,13 @@ use super::template::{Filler, Piece};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a part of an answer must be.
+/// Expectation of a part of an answer, with values of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Own {
-    /// Which part.
+    /// Part of the answer that is compared.
     pub part: Part,
-    /// What it must be. Its values are the same each time within one request: rows of tables, the request's number,
-    /// and what was named or taken.
+    /// Expected content of the part. Its values are the same each time within one request: rows of tables, the
+    /// request's number, and values that were named or taken.
     pub text: Vec<Piece>,
 }
 
@@ -60,7 +60,7 @@ impl Owns {
         own.map(|(at, own)| (&own.part, values.value(at)))
     }
 
-    /// What is wrong with a head.
+    /// Describes the first wrong header field of a head; None if all are right.
     pub(super) fn head(&self, head: &[u8], values: &Column) -> Option<String> {
         let is_field = |own: &Own| matches!(own.part, Part::Header(_));
         if !self.0.iter().any(is_field) {
@@ -74,7 +74,7 @@ impl Owns {
         })
     }
 
-    /// What is wrong with a body as a text.
+    /// Describes what is wrong with a body as a text; None if it is right.
     pub(super) fn text(&self, body: &[u8], values: &Column) -> Option<String> {
         self.each(values).find_map(|(part, expected)| {
             let (right, what) = match part {
@@ -96,7 +96,7 @@ impl Owns {
         self.0.iter().any(|own| matches!(own.part, Part::Json(_)))
     }
 
-    /// What is wrong with a body as JSON.
+    /// Describes what is wrong with a body as JSON; None if it is right.
     pub(super) fn json(&self, place: (&Value, &[u8]), values: &Column) -> Option<String> {
         self.each(values).find_map(|(part, expected)| match part {
             Part::Json(path) => path.wrong(place, || as_json(expected), |it| is(it, expected)),

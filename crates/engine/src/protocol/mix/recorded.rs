@@ -4,14 +4,14 @@ use crate::clock::Nanos;
 use crate::schedule::Share;
 use serde::{Deserialize, Serialize};
 
-/// What was recorded: when each request is due, and which it is.
+/// Recorded requests: when each is due, and its request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
     /// How long it lasts, in nanoseconds.
     pub length: Nanos,
     /// In nanoseconds since the load began, in order.
     pub due: Vec<Nanos>,
-    /// As many as there are times.
+    /// The requests, as many as there are times.
     pub requests: Vec<RecordedRequest>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// Those that are due on the connections of this share.
+    /// Recording of the requests that are due on the connections of this share.
     pub(super) fn new(recorded: &Recorded, share: Share) -> Self {
         let all = recorded.requests.iter().copied().enumerate();
         Self {

@@ -79,7 +79,7 @@ impl Compiled {
         }
     }
 
-    /// What does not fit first, and where.
+    /// Describes the first value that does not fit, and its place; None if all fit.
     pub(super) fn wrong(&self, document: &Value) -> Option<String> {
         let wrong = self.schemas.validate(document, self.index).err()?;
         Some(format!(
@@ -90,7 +90,7 @@ impl Compiled {
     }
 }
 
-/// What is wrong with a schema, in a line.
+/// Describes a mistake in a schema, in one line.
 fn mistake(wrong: &CompileError, schema: &Value) -> String {
     match wrong {
         CompileError::LoadUrlError { url, .. } | CompileError::UnsupportedUrlScheme { url } => {
@@ -134,7 +134,8 @@ fn mistake(wrong: &CompileError, schema: &Value) -> String {
     }
 }
 
-/// What does not fit, in a line: the place as a JSON pointer (RFC 6901), what should be there, and what is.
+/// Describes a value that does not fit, in one line: its place as a JSON pointer (RFC 6901), the expectation, and the
+/// value.
 fn told(wrong: &ValidationError<'_, '_>, document: &Value) -> String {
     let wrong = first(wrong);
     let place = pointer(wrong);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Rows of values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
-    /// What it is called: its file.
+    /// Name of the table: its file.
     pub name: String,
     /// The columns that are used, all of one length and not empty.
     pub columns: Vec<Column>,

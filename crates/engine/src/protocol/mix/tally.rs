@@ -1,4 +1,4 @@
-//! What was seen of one kind of request.
+//! Results of one kind of request.
 
 use super::super::{Booked, Ending};
 use super::durations::Durations;
@@ -6,7 +6,7 @@ use prony_record::observation::keep_example;
 use prony_record::{ByRequest, Encoded, Outcomes};
 use std::collections::BTreeMap;
 
-/// What was seen of one kind of request by one worker.
+/// Results of one kind of request, of one worker.
 #[derive(Debug)]
 pub(super) struct Tally {
     outcomes: Outcomes,
@@ -107,7 +107,7 @@ impl Tally {
         self.response.add(booked.window, booked.response);
     }
 
-    /// As the record has it.
+    /// Returns the results in the form of the record.
     pub(super) fn seen(self, name: &str, share: f64) -> ByRequest {
         ByRequest {
             name: name.to_owned(),

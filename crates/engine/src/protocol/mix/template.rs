@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Piece {
-    /// As it stands.
+    /// Constant text.
     Text(Vec<u8>),
     /// A whole number, each from the first to the second equally likely.
     Int(i64, i64),
@@ -32,7 +32,7 @@ pub enum Piece {
     Seq,
     /// Milliseconds since 1970.
     Now,
-    /// What these are, in base64.
+    /// The text of these pieces, in base64.
     Base64(Vec<Piece>),
     /// A value that is remembered in this place, for what comes later in the request or session.
     Named(usize, Box<Piece>),
@@ -46,11 +46,11 @@ pub enum Piece {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Written {
-    /// As it is.
+    /// Unchanged.
     Plain,
     /// Percent-encoded, but for letters, digits, `-`, `.`, `_` and `~`.
     Percent,
-    /// As inside a JSON string.
+    /// Escaped as inside a JSON string.
     Json,
 }
 
@@ -243,7 +243,7 @@ fn places(pieces: &[Piece]) -> usize {
     pieces.iter().map(needed).max().unwrap_or_default()
 }
 
-/// What these pieces always are, if that is the same each time.
+/// Returns the text of these pieces if it is the same each time; else None.
 pub(super) fn constant(pieces: &[Piece]) -> Option<Vec<u8>> {
     match joined(pieces.to_vec()).as_slice() {
         [] => Some(Vec::new()),
@@ -284,7 +284,7 @@ pub(super) struct Filler {
     used_up: bool,
     body: Vec<u8>,
     encoded: Vec<u8>,
-    /// What the request that is filled has named, or its user remembers.
+    /// Values that the request being filled has named, or that its user remembers.
     pub(super) taken: Vec<Vec<u8>>,
     pub(super) cookies: Vec<u8>,
 }

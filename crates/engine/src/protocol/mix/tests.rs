@@ -245,7 +245,7 @@ fn workers_share_rows_and_numbers() {
     );
 }
 
-/// What is wrong with an answer to a request that expects this.
+/// Returns why `answer` to a request that expects `expected` is wrong; None if it is right.
 fn judged(expected: Expected, answer: &str) -> Option<String> {
     let mut get = request("get", vec![text("/a?b")], 1);
     get.expected = expected;

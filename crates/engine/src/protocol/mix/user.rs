@@ -1,4 +1,4 @@
-//! What a user of a session remembers between its steps.
+//! State of a session's user between its steps.
 
 use super::redirect::following;
 use super::table::Column;
@@ -25,9 +25,9 @@ pub enum Origin {
 /// A value that is taken from an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Take {
-    /// Its place among the values of a user.
+    /// Place of the value among the values of a user.
     pub value: usize,
-    /// What it is called.
+    /// Name of the value.
     pub name: String,
     /// Where it is.
     pub origin: Origin,
@@ -107,7 +107,7 @@ impl Taking {
         }
     }
 
-    /// What is said when it is not there, or cannot be used.
+    /// Describes a value that is missing (`found` is None) or cannot be used.
     fn missing(&self, found: Option<&[u8]>) -> String {
         let place = match &self.origin {
             Origin::Json(path, _) => format!("at {path}"),
@@ -164,7 +164,7 @@ pub(super) struct User {
     pub(super) rows: Vec<usize>,
     /// The request that was sent, where redirects of its answer are followed.
     pub(super) sent: Vec<u8>,
-    /// What is expected by its own values, if its answer is searched.
+    /// Expectations filled with the request's own values; None if its answer is not searched.
     pub(super) own: Option<Column>,
     /// Redirects that were followed from the step.
     pub(super) followed: u32,

@@ -23,9 +23,9 @@ use std::collections::BTreeMap;
 /// A session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MixSession {
-    /// What it is called.
+    /// Name of the session.
     pub name: String,
-    /// Its weight among all sessions.
+    /// Weight among all sessions.
     pub weight: u32,
     /// Cookies are kept and sent.
     pub cookies: bool,
@@ -38,11 +38,11 @@ pub struct MixSession {
 pub struct MixStep {
     /// The request, by its place in the mix.
     pub request: usize,
-    /// What is taken from its answer.
+    /// Values that are taken from the step's answer.
     pub takes: Vec<Take>,
     /// The pause after it.
     pub think: Think,
-    /// So many redirects in a row are followed; 0: they are answers like others.
+    /// Number of redirects in a row that are followed; 0: redirects are answers like others.
     pub redirects: u32,
 }
 
@@ -64,7 +64,7 @@ struct Course {
     cookies: bool,
     /// The tables that its steps use, each once.
     tables: Vec<usize>,
-    /// Those that were completed.
+    /// Durations of the completed sessions.
     completed: Durations,
     seen: BySession,
 }
@@ -83,7 +83,7 @@ pub struct Users {
     keepalive: bool,
 }
 
-/// What is remembered per connection.
+/// State of a connection.
 #[derive(Debug, Default)]
 pub struct UserConn {
     slot: u32,

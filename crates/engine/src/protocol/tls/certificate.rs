@@ -1,4 +1,4 @@
-//! What a server's certificate says, and whether it is trusted.
+//! Contents of a server's certificate, and whether it is trusted.
 
 use prony_record::tls::Certificate;
 use rustls::client::WebPkiServerVerifier;
@@ -14,7 +14,7 @@ use x509_cert::certificate::{CertificateInner, Raw};
 use x509_cert::der::asn1::UintRef;
 use x509_cert::der::{Decode, Reader, SliceReader};
 
-/// Of certificates as they are, including those that RFC 5280 does not allow.
+/// Certificates without further checks, including those that RFC 5280 does not allow.
 type X509 = CertificateInner<Raw>;
 
 /// Decides whether a certificate is trusted, and keeps the first one that it was shown.
@@ -71,8 +71,8 @@ impl Verifier {
         }
     }
 
-    /// What the check of a handshake's signature says. Without trust, a certificate of a kind that cannot
-    /// be read is accepted like any other; a wrong signature never is.
+    /// Result of the check of a handshake's signature. Without trust, a certificate of a kind that cannot be read is
+    /// accepted like any other; a wrong signature never is.
     fn lenient(
         &self,
         result: Result<HandshakeSignatureValid, Error>,
@@ -176,7 +176,8 @@ fn rsa_bits(key: &[u8]) -> Option<usize> {
     Some(8 * modulus.len() - usize::try_from(unused).ok()?)
 }
 
-/// Whom a certificate is for and by, and until when: `CN=a, issued by CN=b, valid until 2030-01-01T00:00:00Z`.
+/// Describes a certificate by subject, issuer and end of validity: `"CN=a", issued by "CN=b", valid until
+/// 2030-01-01T00:00:00Z`. None if it cannot be parsed.
 pub(super) fn description(der: &CertificateDer<'_>) -> Option<String> {
     let parsed = X509::from_der(der).ok()?;
     let fields = parsed.tbs_certificate();

@@ -65,7 +65,7 @@ pub enum TlsInvalid {
     /// There is no such cipher suite.
     #[error("there is no cipher suite {name:?}: there are {known}")]
     Cipher {
-        /// What was asked for.
+        /// Name that the user gave.
         name: String,
         /// The names of those that there are.
         known: String,
@@ -73,9 +73,9 @@ pub enum TlsInvalid {
     /// A file of certificates, or with a key, holds none.
     #[error("{what} cannot be used: {why}")]
     Pem {
-        /// What it is.
+        /// The file, by the option that names it.
         what: &'static str,
-        /// What is wrong with it.
+        /// Why it cannot be used.
         why: String,
     },
     /// The system has no certificates of authorities.

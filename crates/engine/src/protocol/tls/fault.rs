@@ -1,4 +1,4 @@
-//! What can go wrong in TLS.
+//! Faults in TLS.
 
 use rustls::{CertificateError, Error};
 
@@ -8,7 +8,7 @@ pub enum TlsFault {
     /// The server sent a fatal alert, by its name in RFC 8446.
     #[error("the server sent the TLS alert {0}")]
     Alert(&'static str),
-    /// What came are no TLS records.
+    /// The received bytes are not TLS records.
     #[error("what came is not TLS")]
     NotTls,
     /// A record could not be decrypted.

@@ -35,9 +35,9 @@ pub(crate) struct Tls<P> {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
     connector: Connector,
-    /// What the inner session writes, before it is encrypted; empty in between.
+    /// Bytes that the inner session wrote, before they are encrypted; empty in between.
     plain: Vec<u8>,
-    /// What the inner session took for unsolicited.
+    /// Bytes that the inner session reported as unsolicited.
     unsolicited: Vec<u8>,
     seen: Option<Seen>,
     passed: PlainBytes,
@@ -326,7 +326,7 @@ impl<P: Session> Session for Tls<P> {
     }
 }
 
-/// What a connection agreed on with the server.
+/// TLS parameters that a connection and the server agreed on.
 fn agreed(tls: &ClientConnection, connector: &Connector) -> Seen {
     let version = tls.protocol_version();
     let text = |name: &str| name.replacen("TLSv1_", "TLSv1.", 1);

@@ -25,17 +25,17 @@ pub enum ProbeError {
     /// The handshake was not done in this time.
     #[error("the TLS handshake was not done in {0:?}")]
     Silent(Duration),
-    /// It speaks something else.
+    /// The server does not use TLS on this port.
     #[error("the server does not speak TLS on this port")]
     NotTls,
     /// The certificate was refused.
     #[error("{why} ({certificate})")]
     Certificate {
-        /// What is wrong with it.
+        /// Why the certificate was refused.
         why: String,
-        /// Whom it is for and by.
+        /// Description of the certificate: its subject, issuer and end of validity.
         certificate: String,
-        /// What can be done about it.
+        /// Advice for the user.
         help: &'static str,
     },
     /// The server wants a certificate of the client.
@@ -56,7 +56,7 @@ pub enum ProbeError {
 }
 
 impl ProbeError {
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Invalid(_) => "see --help, under TLS",

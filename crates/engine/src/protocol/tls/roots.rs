@@ -17,7 +17,7 @@ pub(super) struct Roots {
 }
 
 impl Roots {
-    /// Those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, or else those of the places that distributions have for them.
+    /// Certificates from `SSL_CERT_FILE` and `SSL_CERT_DIR`, or else from the places where distributions keep them.
     pub(super) fn of_system() -> Self {
         let cert_file = env::var_os(ENV_CERT_FILE).map(PathBuf::from);
         let folders = env::var_os(ENV_CERT_DIR).unwrap_or_default();
@@ -66,7 +66,7 @@ impl Roots {
         Ok(())
     }
 
-    /// What is no certificate in it is passed over.
+    /// Adds the certificates of a file. Anything else in it is skipped.
     fn file(&mut self, path: &Path) {
         match CertificateDer::pem_file_iter(path) {
             Ok(found) => found.for_each(|one| match one {

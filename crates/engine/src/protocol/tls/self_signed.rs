@@ -103,8 +103,8 @@ impl SelfSigned {
     }
 }
 
-/// What is signed: `TBSCertificate` (RFC 5280, 4.1). x509-cert has the type and, without its feature `builder`, no way to
-/// make one; `builder` wants signers of other crates.
+/// Encodes the part that is signed: `TBSCertificate` (RFC 5280, 4.1). x509-cert has the type and, without its feature
+/// `builder`, no way to make one; `builder` wants signers of other crates.
 fn fields(
     algorithm: &[u8],
     public: &[u8],
@@ -180,7 +180,7 @@ mod tests {
 
     const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-    /// What the program `openssl` says.
+    /// Returns the output of the program `openssl`.
     fn openssl(words: &[&str]) -> String {
         let ran = Command::new("openssl").args(words).output().unwrap();
         let said = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();

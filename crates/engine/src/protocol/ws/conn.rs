@@ -7,15 +7,15 @@ use super::handshake::Accept;
 use super::session::Ws;
 use crate::protocol::{Answer, Difference, Events, Fault, Fifo, Mismatch};
 
-/// So many frames in a row may bring nothing of an answer: control frames, and fragments without a byte. It bounds
-/// what a server that only pings, and does not read, makes a client keep for it.
+/// Limit of frames in a row that bring nothing of an answer: control frames, and fragments without a byte. It bounds
+/// the replies that a client must keep for a server that only pings and does not read.
 const MOST_IDLE: u32 = 10_000;
 
-/// What is remembered of a connection.
+/// State of a connection.
 #[derive(Debug, Default)]
 pub struct WsConn {
     phase: Phase,
-    /// What came in pieces: of the handshake's answer, of a header, or of a control frame's payload.
+    /// Bytes that came in pieces: of the handshake's answer, of a header, or of a control frame's payload.
     partial: Vec<u8>,
     /// Decides the payloads of its messages.
     base: u64,
@@ -31,7 +31,7 @@ pub struct WsConn {
     closed: Option<u16>,
 }
 
-/// What comes next.
+/// Part of the stream that is expected next.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Phase {
     #[default]
@@ -40,7 +40,7 @@ enum Phase {
     Header,
     Data,
     Control,
-    /// Whatever else comes is not looked at.
+    /// The connection is over: further bytes are ignored.
     Over,
 }
 

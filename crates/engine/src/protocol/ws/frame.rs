@@ -23,7 +23,7 @@ const MASKED: u8 = 0x80;
 pub(super) struct Header {
     pub(super) fin: bool,
     pub(super) opcode: u8,
-    /// Of the payload, in bytes.
+    /// Length of the payload, in bytes.
     pub(super) length: u64,
 }
 

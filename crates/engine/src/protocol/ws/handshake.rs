@@ -6,7 +6,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 
-/// What a server appends to a key before it hashes it.
+/// Text that a server appends to a key before it hashes it.
 const MAGIC: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// The most header fields in an answer.
 const MAX_FIELDS: usize = 128;

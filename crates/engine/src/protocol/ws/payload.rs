@@ -1,4 +1,4 @@
-//! What messages are made of: payloads that never repeat, made and compared without being kept.
+//! Payloads of messages: they never repeat, and are made and compared without being kept.
 //!
 //! A payload is a stream of 64-bit words, each a function of the message's seed and the word's place, so that any part
 //! of it can be compared with what comes back, and a message in flight takes no memory but its number. The function is
@@ -25,12 +25,12 @@ fn mix(mut it: u64) -> u64 {
 pub(super) struct Payload {
     seed: u64,
     text: bool,
-    /// Its length, in bytes.
+    /// Length of the payload, in bytes.
     pub(super) size: u64,
 }
 
 impl Payload {
-    /// That of the message `nth` of the connection whose messages `base` decides.
+    /// Payload of the message `nth` of the connection whose messages `base` decides.
     #[inline]
     pub(super) fn new(base: u64, nth: u64, text: bool, size: u32) -> Self {
         Self {

@@ -24,16 +24,16 @@ pub enum WsProbeError {
     /// No whole answer came in this time.
     #[error("the server did not answer WebSocket's handshake in {0:?}")]
     Silent(Duration),
-    /// It speaks TLS on this port.
+    /// The server uses TLS on this port.
     #[error("the server speaks TLS on this port")]
     Tls,
-    /// It answered, and did not agree.
+    /// The server answered, and refused the handshake.
     #[error("{0}")]
     Refused(Fault),
 }
 
 impl WsProbeError {
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Tls => "use wss:// for TLS",

@@ -15,7 +15,7 @@ pub struct Ws {
     messages: WsMessages,
     /// The messages of a connection, after which it is closed; none: it is kept.
     calls: Option<u64>,
-    /// Of keys, masks and payloads. Its state comes from the system; it is fast rather than cryptographic.
+    /// Generator of keys, masks and payloads. Its state comes from the system; it is fast rather than cryptographic.
     rng: Xoshiro256PlusPlus,
 }
 
@@ -49,7 +49,7 @@ impl Ws {
         self.calls == Some(answered)
     }
 
-    /// That of the message `nth` of a connection.
+    /// Payload of the message `nth` of a connection.
     #[inline]
     pub(super) fn payload(&self, base: u64, nth: u64) -> Payload {
         Payload::new(base, nth, self.messages.text, self.messages.size)

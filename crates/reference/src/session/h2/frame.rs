@@ -29,7 +29,7 @@ pub(super) mod flag {
     pub(in super::super) const PRIORITY: u8 = 0x20;
 }
 
-/// What stands before a frame's payload.
+/// Header of a frame.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Header {
     pub(super) length: usize,

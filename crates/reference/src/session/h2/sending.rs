@@ -8,12 +8,12 @@ use super::frame::{self, MOST, flag, kind};
 const DEFAULT: i64 = 65_535;
 const LARGEST: i64 = i32::MAX as i64;
 
-/// What may be sent, and what waits for that.
+/// Flow-control windows, and the bodies that wait for room in them.
 #[derive(Debug)]
 pub(super) struct Sending {
-    /// Of the connection.
+    /// Window of the connection, in bytes.
     window: i64,
-    /// Of a new stream.
+    /// Window of a new stream, in bytes.
     initial: i64,
     streams: BTreeMap<u32, Stream>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Sending {
 #[derive(Debug)]
 struct Stream {
     window: i64,
-    /// What waits; empty before there is an answer.
+    /// Body of the answer; empty before there is an answer.
     body: Vec<u8>,
     sent: usize,
 }

@@ -12,7 +12,8 @@ fn headers(stream: u32, flags: u8, block: &[u8], out: &mut Vec<u8>) {
     frame::put(kind::HEADERS, flags, stream, block, out);
 }
 
-/// What is sent for all of the input, which comes in pieces of this size; and how many requests that were.
+/// Returns the output for all of the input, which comes in pieces of `size` bytes, the number of requests, and the
+/// state of the connection.
 fn answers(input: &[u8], size: usize) -> (Vec<u8>, u32, Then) {
     let (mut session, date) = (H2::default(), Date::at(0));
     let (mut out, mut requests, mut then, mut scratch) = (Vec::new(), 0, Then::Keep, Vec::new());
@@ -124,7 +125,7 @@ fn a_head_has_no_body_and_blocks_may_be_cut() {
     assert_eq!((requests, last.0, last.1), (1, kind::HEADERS, WHOLE));
 }
 
-/// What a client sends.
+/// Writer of a client's bytes.
 type Sends<'a> = &'a dyn Fn(&mut Vec<u8>);
 
 #[test]

@@ -132,7 +132,8 @@ impl<C: Content> H2Conn<C> {
         Ok(())
     }
 
-    /// What a block says: that of a header section (0) or trailers (1). What it says beyond HTTP is in `known` after that.
+    /// Decodes the block of a header section (`kind` 0) or of trailers (1), and returns its HTTP part. Its other
+    /// fields are in `known` after that.
     #[inline]
     pub(super) fn decode(
         &mut self,

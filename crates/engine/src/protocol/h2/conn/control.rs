@@ -62,8 +62,8 @@ impl<C: Content> H2Conn<C> {
         Ok(())
     }
 
-    /// What the server allows its table of our fields. Where that is less than before, it has to be told that the table
-    /// is smaller (RFC 7541, 4.2); it is then not used any more.
+    /// Sets the server's limit for its table of our fields, in bytes. If the limit is lower than before, the server
+    /// must be informed that the table is smaller (RFC 7541, 4.2); after that the table is not used any more.
     pub(super) fn resize_table(&mut self, size: usize) {
         if size < self.table_size {
             self.table = Table::Dropped;

@@ -12,15 +12,15 @@ use table::TABLE;
 
 /// The size of the dynamic table unless settings say otherwise, in bytes as RFC 7541, 4.1 counts them.
 pub(super) const TABLE_SIZE: usize = 4096;
-/// What an entry is counted as beyond its name and value.
+/// Bytes that an entry counts beyond its name and value.
 pub(super) const OVERHEAD: usize = 32;
 
 /// Why a block cannot be decoded. The connection cannot be used any further: the tables of the two sides differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is not HPACK.
+    /// The block is not HPACK.
     Invalid(&'static str),
-    /// Its fields have more bytes than the limit.
+    /// The block's fields have more bytes than the limit.
     TooLong,
 }
 
@@ -56,7 +56,7 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// As long as it stays the same, equal blocks mean equal fields.
+    /// Version of the dynamic table: as long as it stays the same, equal blocks mean equal fields.
     pub(super) fn version(&self) -> u64 {
         self.version
     }

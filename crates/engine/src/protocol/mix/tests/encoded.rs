@@ -33,7 +33,7 @@ fn decoding(expected: Expected, sample: u32) -> Mixed {
     Mixed::new(&mix, 1, 0, 1)
 }
 
-/// What is wrong with each of these answers.
+/// Returns why each of these answers is wrong; None for a right one.
 fn judged(mixed: &mut Mixed, answers: &[Vec<u8>]) -> Vec<Option<String>> {
     let (mut conn, mut seen) = (MixConn::default(), Inside::default());
     for answer in answers {

@@ -42,7 +42,7 @@ fn named() -> Mix {
     mix(vec![get], vec![table])
 }
 
-/// What a request for `named` asked: id, user and number.
+/// Values in a request for `named`: id, user and number.
 fn asked(request: &str) -> (String, String, String) {
     let field = |name: &str| {
         let (_, after) = request.split_once(&format!("\r\n{name}: ")).unwrap();

@@ -76,7 +76,7 @@ fn closing(payload: &[u8]) -> Result<u16, Fault> {
     }
 }
 
-/// What a server's close frame says.
+/// Describes a server's close frame by its code; 0: it had none.
 fn named(code: u16) -> &'static str {
     match code {
         0 => "the server sent a close frame without a code",
