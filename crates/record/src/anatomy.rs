@@ -1,4 +1,4 @@
-//! What one request costs a server, part by part, as it was measured in rounds of their own.
+//! Cost of one request in a server, part by part, as separate rounds measured it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,8 +30,8 @@ impl Spent {
     }
 }
 
-/// What one round has shown of one server. Stacks are sampled, system calls counted, waits recorded, and nothing done, in
-/// measurements of their own: each costs the server something.
+/// Measurements of one server in one round. Separate measurements sample stacks, count system calls and record waits,
+/// because each of these costs the server something. Another one does none of them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Dissection {
     /// Nothing was sampled or counted here.
@@ -44,13 +44,13 @@ pub struct Dissection {
     pub unprofiled: Option<Spent>,
     /// System calls were counted here.
     pub counted: Spent,
-    /// It was recorded here when threads wait.
+    /// Waits of threads were recorded here.
     #[serde(default)]
     pub waited: Spent,
     /// Requests that ended, in all of these measurements.
     #[serde(default)]
     pub requests: u64,
-    /// Those of them that were not answered as expected.
+    /// Requests that ended without the expected answer, in all of these measurements.
     #[serde(default)]
     pub failed: u64,
     /// Requests that were due and were not sent: the server or the generator did not keep up with the rate.
@@ -67,7 +67,7 @@ pub struct Dissection {
     pub stacks: BTreeMap<String, u64>,
     /// System calls by name, in [`counted`](Self::counted).
     pub calls: BTreeMap<String, u64>,
-    /// What the kernel counts anyway, by name, in [`plain`](Self::plain).
+    /// Counts that the kernel keeps in any case, such as `voluntary switches`, by name, in [`plain`](Self::plain).
     pub counts: BTreeMap<String, f64>,
     /// How long all threads together waited, in nanoseconds, by the stack in which they left their CPU, as in
     /// [`stacks`](Self::stacks), in [`waited`](Self::waited). [`RUNNABLE`] is the innermost frame of a thread that could have
@@ -85,6 +85,6 @@ pub struct Dissections {
     pub rate: f64,
     /// Every round, its servers in their order.
     pub rounds: Vec<Vec<Dissection>>,
-    /// What the system did not allow, with what would allow it; empty when everything was seen.
+    /// Measurements that the system did not allow, each with what would allow it; empty when everything was seen.
     pub refused: Vec<String>,
 }

@@ -24,7 +24,7 @@ const ENOUGH: usize = 2;
 pub struct Backlog {
     /// Measurements that were long enough to judge: four windows after the first service time, which is less than half of it.
     pub judged: u32,
-    /// Of those, the ones in which it grew.
+    /// Judged measurements in which the backlog grew.
     pub grew: u32,
     /// Requests at the end, of several measurements of the last one.
     pub at_end: u64,
@@ -36,8 +36,8 @@ pub struct Backlog {
 pub type Outstanding = (f64, u64);
 
 impl Backlog {
-    /// Of a measurement of this many seconds under a load with a rate: `samples` in order, and the median service time in
-    /// seconds, where it is known.
+    /// Backlog of a measurement of this many seconds. `samples` are in order; `service` is the median service time in
+    /// seconds, None where it is not known. Under a load without a rate nothing is judged.
     #[must_use]
     pub fn of(load: &Load, seconds: f64, samples: &[Outstanding], service: Option<f64>) -> Self {
         let at_end = samples.last().map_or(0, |&(_, n)| n);

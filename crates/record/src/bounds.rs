@@ -1,5 +1,5 @@
-//! What a document from elsewhere may hold: every number has a range, and every text a length. What was
-//! measured lies well inside; what does not would overflow a sum, or make a report that never ends.
+//! Limits on a document from elsewhere: every number has a range, and every text a maximum length. Measured values lie
+//! well inside. A value outside would overflow a sum, or make a report that never ends.
 
 use crate::inert::NAMES;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};

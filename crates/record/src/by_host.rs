@@ -1,42 +1,42 @@
-//! What each generator of a load saw, where several machines carry it out together.
+//! Observations of each generator of a load, where several machines carry it out together.
 
 use crate::{Distributions, Generator, Nanos, Outcomes, Percentiles};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What one machine saw of a load that several carried out together.
+/// Observations of one machine of a load that several carried out together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ByHost {
     /// The machine's name.
     pub host: String,
-    /// Its connections.
+    /// Number of the machine's connections.
     pub connections: u64,
-    /// What became of its requests.
+    /// Outcomes of the machine's requests.
     pub outcomes: Outcomes,
-    /// Its response times, and how late it was itself; the other distributions are empty.
+    /// Response times of the machine's requests, and the lateness of its generator; the other distributions are empty.
     pub times: Distributions,
-    /// What it used.
+    /// Resources that the machine's generator used.
     pub generator: Generator,
     /// The most by which its clock may have been misread, in nanoseconds: its windows are so far from those of the
     /// others.
     pub clock_error_ns: Nanos,
     /// How much too late it heard when the load begins, in nanoseconds; 0: in time.
     pub late_start_ns: Nanos,
-    /// What all machines together moved each way between them and the server's when the network was tried before, with
-    /// nothing else to do, in bytes per second; none: it was not tried.
+    /// Network throughput each way between all machines together and the server's machine, in bytes per second. It was
+    /// measured before the load, when the machines had nothing else to do; None: it was not.
     #[serde(default)]
     pub link_bytes_per_second: Option<f64>,
-    /// It is a slow client that measures beside the load: its requests are not among the load's.
+    /// The machine is a slow client that measures beside the load: its requests are not among the load's.
     #[serde(default)]
     pub measuring: bool,
 }
 
-/// What is kept of it with a trial: all but the distributions.
+/// Observations of one machine as they are kept with a trial, without the distributions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostShare {
     /// The machine's name.
     pub host: String,
-    /// Its connections.
+    /// Number of the machine's connections.
     pub connections: u64,
     /// Right answers.
     pub answers: u64,
@@ -44,13 +44,13 @@ pub struct HostShare {
     pub failed: u64,
     /// The 99th percentile of the response times that it saw, in nanoseconds; null with too few samples.
     pub p99_ns: Option<Nanos>,
-    /// What it used.
+    /// Resources that the machine's generator used.
     pub generator: Generator,
     /// The most by which its clock may have been misread, in nanoseconds.
     pub clock_error_ns: Nanos,
     /// How much too late it heard when the load begins, in nanoseconds; 0: in time.
     pub late_start_ns: Nanos,
-    /// It is a slow client that measures beside the load: its requests are not among the load's.
+    /// The machine is a slow client that measures beside the load: its requests are not among the load's.
     #[serde(default)]
     pub measuring: bool,
 }

@@ -1,4 +1,4 @@
-//! What was seen of the requests of one name, where a load sends several.
+//! Observations of requests by their name, where a load sends several kinds.
 
 use crate::encoded::Encoded;
 use crate::observation::keep_example;
@@ -7,16 +7,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What was seen of the requests of one name.
+/// Observations of the requests of one name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ByRequest {
     /// The name.
     pub name: String,
     /// The share of all requests that it was to have, from 0 to 1.
     pub share: f64,
-    /// What became of its requests. One that was never sent belongs to no name.
+    /// Outcomes of the requests of this name. A request that was never sent belongs to no name.
     pub outcomes: Outcomes,
-    /// Its response times; the other distributions are empty.
+    /// Response times of the requests of this name; the other distributions are empty.
     pub times: Distributions,
     /// Answers whose bodies were searched, for what is checked on a sample.
     pub searched: u64,
@@ -61,7 +61,7 @@ pub struct RequestReport {
     pub share_asked: f64,
     /// The share that it had of those that ended in the measurement; null when none ended.
     pub share: Option<f64>,
-    /// What became of its requests. One that was never sent belongs to no name.
+    /// Outcomes of the requests of this name. A request that was never sent belongs to no name.
     pub outcomes: Outcomes,
     /// Response times: from when a request was due until it was answered.
     pub response: Percentiles,
@@ -77,13 +77,13 @@ pub struct RequestReport {
 }
 
 impl RequestReport {
-    /// Of each of these.
+    /// Returns the report of each name.
     #[must_use]
     pub fn all(all: &[ByRequest]) -> Vec<Self> {
         all.iter().map(|one| Self::of(one, all)).collect()
     }
 
-    /// Of one of these.
+    /// Returns the report of one name; its share is that of the requests of `all` names.
     #[must_use]
     pub fn of(one: &ByRequest, all: &[ByRequest]) -> Self {
         let ended: u64 = all.iter().map(|one| one.outcomes.finished()).sum();

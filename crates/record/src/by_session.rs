@@ -1,4 +1,4 @@
-//! What was seen of sessions, where users go through several steps.
+//! Observations of sessions, where users go through several steps.
 
 use crate::{Distributions, Percentiles};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Reasons of failures that are kept apart.
 const REASONS: usize = 32;
 
-/// What was seen of the sessions of one name.
+/// Observations of the sessions of one name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BySession {
     /// The name.
@@ -21,8 +21,8 @@ pub struct BySession {
     pub failed: u64,
     /// Why they failed: the step and what was wrong, with the number of sessions.
     pub failures: BTreeMap<String, u64>,
-    /// Its response times are from when the first request was due until the last was answered, pauses
-    /// included, of those that were completed; the other distributions are empty.
+    /// Durations of completed sessions, as response times: from when the first request was due until the last was
+    /// answered, pauses included. The other distributions are empty.
     pub times: Distributions,
 }
 
@@ -81,7 +81,7 @@ pub struct SessionReport {
 }
 
 impl SessionReport {
-    /// Of each of these.
+    /// Returns the report of each name.
     #[must_use]
     pub fn all(all: &[BySession]) -> Vec<Self> {
         let of = |one: &BySession| Self {

@@ -1,5 +1,5 @@
-//! What this host's rig can do: the rate of prony's own server, what the generator costs, and how
-//! far two measurements of the same server lie apart.
+//! Capabilities of this host's rig. They are the rate of prony's own server, the cost of the generator, and how far two
+//! measurements of the same server lie apart.
 
 use crate::verdict::{Bands, Quantity};
 use prony_stats::Estimate;
@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 
 /// The name of a calibration's run in the notebook.
 pub const RUN: &str = "calibrate";
-/// What the second of the two sides is called, after the name that both have.
+/// Suffix of the second side's name; the rest of the name is that of the first side.
 pub const AGAIN: &str = " again";
 /// Rounds in which "same" should be within reach: half of what a duel has at most.
 const WITHIN_ROUNDS: u32 = 30;
 
-/// What `prony calibrate --json` prints.
+/// Output of `prony calibrate --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "prony calibrate")]
 pub struct Calibration {
-    /// Its run in the notebook.
+    /// Number of the calibration's run in the notebook.
     pub run: i64,
     /// When it was made, RFC 3339, UTC.
     pub made: String,
@@ -47,7 +47,7 @@ pub struct CalibrationCell {
 /// The noise of a quantity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Noise {
-    /// Of what.
+    /// Quantity whose noise is given.
     pub quantity: Quantity,
     /// The standard deviation of one round's logarithm of the ratio of a server to itself.
     pub deviation: f64,

@@ -17,9 +17,9 @@ const GROWTH: u32 = 4;
 /// How the servers of a duel are measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Design {
-    /// What the pilot has seen of each server, in their order.
+    /// Findings of the pilot on each server, in the order of the servers.
     pub pilots: Vec<Pilot>,
-    /// As fast as responses come.
+    /// Measurement at saturation: as fast as responses come.
     pub saturation: Segment,
     /// At the common rate, which all servers can keep.
     pub at_rate: Segment,
@@ -38,7 +38,8 @@ pub struct Design {
     pub paused: bool,
     /// How long a round takes, as far as is known.
     pub round: Span,
-    /// What the user has said, by its option: `connections`, `threads`, `duration`, `warmup`, `timeout`, `rate`, `no-pause`.
+    /// Options that the user gave, by name: `connections`, `threads`, `duration`, `warmup`, `timeout`, `rate`,
+    /// `no-pause`.
     pub given: Vec<String>,
 }
 
@@ -53,14 +54,14 @@ pub struct Segment {
     pub length: Span,
 }
 
-/// What a pilot has seen of one server.
+/// Findings of a pilot on one server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pilot {
     /// The server.
     pub name: String,
-    /// Its median response time to one request after the other, in nanoseconds.
+    /// Median response time of the server to one request after the other, in nanoseconds.
     pub alone_ns: Nanos,
-    /// What it gave with more connections, in the order in which they were tried.
+    /// Rates and response times with more connections, in the order in which they were tried.
     pub steps: Vec<PilotStep>,
     /// Generator threads: as many as it took to load it with time to spare, or as the user has said, or as there are CPUs for.
     pub threads: u32,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// Codings that are told apart; a server could make up any number of them.
 const MOST: usize = 16;
-/// What stands for those beyond.
+/// Name under which the codings beyond [`MOST`] are counted together.
 const OTHERS: &str = "others";
 
 /// Bodies with the same content coding, of those that were looked at.
@@ -14,7 +14,7 @@ const OTHERS: &str = "others";
 pub struct Encoded {
     /// Answers that had it.
     pub answers: u64,
-    /// Those of them whose body could be decoded; 0 for `identity`, of which there is nothing to decode.
+    /// Answers with the coding whose body could be decoded; 0 for `identity`, which has nothing to decode.
     pub decoded: u64,
     /// Bytes of these bodies as they came.
     pub wire_bytes: u64,

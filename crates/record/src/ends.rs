@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What requests that crossed an end of the measurement add to the counts of those that ended in it.
+/// Correction for requests that crossed an end of the measurement, to add to the counts of those that ended in it.
 ///
 /// A request counts by the share of its time in flight that lies inside the measurement. One that was sent and ended
 /// inside counts as 1, as in [`Outcomes`](crate::Outcomes); one that was sent before it, or ended after it, counts as
@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Ends {
-    /// Of right answers, in a closed loop. Negative when those that began before the measurement weigh more than those that ended after it.
+    /// Correction of the number of right answers, in a closed loop. Negative when the requests that began before the
+    /// measurement weigh more than those that ended after it.
     pub right: f64,
-    /// Of all requests, however they ended.
+    /// Correction of the number of all requests, however they ended.
     pub all: f64,
 }
 

@@ -21,7 +21,7 @@ words! {
 }
 
 impl Step {
-    /// As a message says it: "the start", "the verification after the load".
+    /// The step as a phrase for messages, without an article: `start`, `verification after the load`.
     #[must_use]
     pub const fn phrase(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Step {
 pub struct Failure {
     /// At which step.
     pub step: Step,
-    /// What was tried and what was found.
+    /// Description of what was tried and what was found.
     pub message: String,
     /// The end of what the server, or its build, printed; may be empty.
     pub output: String,

@@ -1,17 +1,17 @@
-//! What the checks found.
+//! Findings of the checks.
 
 use crate::word::words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a check found.
+/// Finding of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// The check's name, such as `generator-saturated`.
     pub name: String,
     /// How serious it is.
     pub severity: Severity,
-    /// What was seen, what it means, and what to do.
+    /// Description: what was seen, what it means, and what to do.
     pub text: String,
 }
 

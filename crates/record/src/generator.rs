@@ -1,10 +1,10 @@
-//! What the load generator itself used.
+//! Resources that the load generator itself used.
 
 use crate::{Nanos, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the load generator itself used, over the measurement.
+/// Resources that the load generator itself used, over the measurement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Generator {
     /// CPU time per request that ended, in microseconds; null when none did. Waiting without sleep

@@ -1,15 +1,15 @@
-//! What was seen of gRPC.
+//! Observations of gRPC.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What was seen of gRPC in a measurement.
+/// Observations of gRPC in a measurement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Grpc {
     /// Messages in the answers to the calls that ended in the measurement.
     pub messages: u64,
-    /// Those calls by their status, such as `OK`; `none` where the answer had no status.
+    /// Calls that ended in the measurement by their status, such as `OK`; `none` where the answer had no status.
     pub statuses: BTreeMap<String, u64>,
 }
 

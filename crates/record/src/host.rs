@@ -1,4 +1,4 @@
-//! What kind of machine it was.
+//! Description of the machine on which something was measured.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

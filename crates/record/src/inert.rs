@@ -83,7 +83,7 @@ pub fn json<T: serde::de::DeserializeOwned>(text: &str) -> serde_json::Result<T>
     serde_json::from_value(value)
 }
 
-/// What a load has echoed: bytes that were measured with, not a text to be shown. Reports quote it.
+/// Key of the message that a load echoes: bytes for measuring, not a text to be shown. Reports quote it.
 const MESSAGE: &str = "message";
 
 /// Makes every text in a value inert; `key` is the one under which it stands.

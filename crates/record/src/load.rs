@@ -1,4 +1,4 @@
-//! What was asked: how requests are sent, and for how long.
+//! Definition of a load: how requests are sent, and for how long.
 
 mod change;
 mod check;
@@ -35,13 +35,13 @@ pub const MOST_SIZE: u32 = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Load {
-    /// What it is called, where the experiment says so.
+    /// Name of the load, where the experiment gives one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What is asked under it, where a run asks several things.
+    /// Contract or requests that the load sends, in words, for runs with several of them; otherwise it may be absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contract: Option<String>,
-    /// What HTTP is spoken over to servers that prony starts.
+    /// Transport and HTTP version, for servers that prony starts.
     #[serde(skip_serializing_if = "Over::is_plain")]
     pub over: Over,
     /// The key of the certificate that they are given, where they speak TLS.
@@ -60,7 +60,7 @@ pub struct Load {
     /// more. Absent: no more than `connections`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_connections: Option<u32>,
-    /// Which connection a request at a rate is sent on.
+    /// Rule by which a request at a rate gets its connection.
     #[serde(skip_serializing_if = "Assignment::is_default")]
     pub assignment: Assignment,
     /// Generator threads, at least 1 and at most `connections` and 1,024.
@@ -73,7 +73,7 @@ pub struct Load {
     /// make its duration; `rate` is then their mean. Empty: the same rate throughout.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
-    /// What is sent again, at its own times, of which `rate` is the mean and `stages` are what fell due in each part.
+    /// Log that is replayed at its own times. `rate` is then their mean, and `stages` are what fell due in each part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
     /// How requests at a rate are spaced.
@@ -95,7 +95,7 @@ pub struct Load {
     /// How long the measurement lasts.
     #[serde(flatten)]
     pub extent: Extent,
-    /// What is echoed, for tcp-echo.
+    /// Message to be echoed, for tcp-echo.
     pub message: String,
     /// Length of each message's payload over WebSocket, in bytes, at most 64 MiB.
     #[serde(skip_serializing_if = "is_usual_size")]
@@ -171,7 +171,7 @@ impl Default for Load {
 /// A server's log that is sent again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {
-    /// Its file.
+    /// Path of the log file.
     pub log: String,
     /// How many times as fast as it came, above 0.
     pub speed: f64,
@@ -218,7 +218,7 @@ impl std::str::FromStr for Spacing {
     }
 }
 
-/// Which connection a request of an open loop is sent on.
+/// Rule by which a request of an open loop gets its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assignment {
@@ -306,8 +306,8 @@ impl std::str::FromStr for Transport {
 }
 
 impl fmt::Display for Load {
-    /// Its name, or what tells it from other loads of its experiment, short: `c64`, `c100 t2
-    /// 10000/s`.
+    /// Writes the load's name, or a short label that distinguishes the load in its experiment: `c64`,
+    /// `c100 t2 10000/s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(name) = &self.name {
             return f.write_str(name);

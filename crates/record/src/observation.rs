@@ -1,4 +1,4 @@
-//! What a generator saw of one load.
+//! Observations of one load by a generator.
 
 use crate::by_host::{self, ByHost};
 use crate::by_request::{self, ByRequest};
@@ -17,16 +17,16 @@ pub const PIECE: u64 = 5;
 /// Wrong answers, and unsolicited bytes, that are kept in words.
 pub const EXAMPLES: usize = 3;
 
-/// What a generator saw of one load, or of several of the same kind together.
+/// Observations of one load by a generator, or of several loads of the same kind together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// When the measurement began, since the load's start, in nanoseconds.
     pub began_ns: Nanos,
     /// Length of the measurement, in nanoseconds.
     pub measured_ns: Nanos,
-    /// What became of the requests.
+    /// Outcomes of the requests.
     pub outcomes: Outcomes,
-    /// What those that crossed an end of the measurement add.
+    /// Correction for requests that crossed an end of the measurement.
     #[serde(default)]
     pub ends: Ends,
     /// Requests that were due and had not ended, in an open loop.
@@ -39,7 +39,7 @@ pub struct Observation {
     pub times: Distributions,
     /// All windows since the load began, warm-up included, in order.
     pub windows: Vec<Window>,
-    /// What the generator used.
+    /// Resources that the generator used.
     pub generator: Generator,
     /// Connections made, set-up included.
     pub connected: u64,
@@ -89,10 +89,10 @@ pub struct Observation {
     /// By session, where users go through several steps; otherwise empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_session: Vec<BySession>,
-    /// What was seen of TLS; none without it.
+    /// Observations of TLS; None without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
-    /// What was seen of gRPC; none with another protocol.
+    /// Observations of gRPC; None with another protocol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grpc: Option<Grpc>,
     /// By machine; empty unless several carried the load out together, or another one did.

@@ -1,9 +1,9 @@
-//! What became of the requests.
+//! Outcomes of requests, counted by kind.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What became of the requests of a measurement.
+/// Outcomes of the requests of a measurement, counted by kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcomes {
     /// Answered as expected.
@@ -20,11 +20,12 @@ pub struct Outcomes {
     pub write_error: u64,
     /// Sent, and neither answered nor given up when the measurement ended.
     pub in_flight_at_end: u64,
-    /// Of those, how many were never answered: the time-out passed, or the connection broke, while their
-    /// answers were awaited after the end.
+    /// Requests among [`in_flight_at_end`](Self::in_flight_at_end) that were never answered. The time-out passed, or
+    /// the connection broke, while their answers were awaited after the end.
     #[serde(default)]
     pub unanswered_at_end: u64,
-    /// Those of the unanswered that timed out before a byte of their answer had come.
+    /// Requests among [`unanswered_at_end`](Self::unanswered_at_end) that timed out before a byte of their answer had
+    /// come.
     #[serde(default)]
     pub silent_at_end: u64,
     /// Due in the measurement, and not sent when it ended: an open loop had fallen behind.
@@ -175,7 +176,7 @@ impl Outcomes {
         self.silent_at_end > 0 && self.silent_at_end == self.in_flight_at_end
     }
 
-    /// What went wrong, with its number, what did not occur left out.
+    /// Kinds of failures that occurred, each with its number.
     pub fn failures(&self) -> impl Iterator<Item = (&'static str, u64)> {
         [
             ("wrong answers", self.wrong_answer),

@@ -38,7 +38,7 @@ impl Pool {
     }
 }
 
-/// They helped only if they helped everywhere.
+/// Combines two values of [`Pool::helped`]: more connections helped only if they helped everywhere. A None is ignored.
 fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one && other),

@@ -9,18 +9,18 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// What it was called.
+    /// Title of the publication.
     pub title: String,
     /// Where it stands, and since when.
     pub origin: String,
     /// On what it was measured, and how.
     pub rig: String,
-    /// What was counted per second: `echoes/s`, `requests/s`.
+    /// Unit of the rates, counted per second: `echoes/s`, `requests/s`.
     pub unit: String,
-    /// What is wrong with all of its rates in the same way.
+    /// Error that all of the rates have in common, with its correction; absent where there is none.
     #[serde(default)]
     pub correction: Option<Correction>,
-    /// Its rows.
+    /// Rows of the published table.
     pub row: Vec<Row>,
 }
 
@@ -29,7 +29,7 @@ pub struct Published {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Correction {
-    /// What was wrong.
+    /// Description of the error.
     pub why: String,
     /// Requests in each run.
     pub requests: u64,
@@ -41,7 +41,7 @@ pub struct Correction {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// What it was called.
+    /// Label of the row, as published.
     pub label: String,
     /// The server of the catalog that stands for it (`name` or `name@workers`). When several rows
     /// name one, the last of them is compared.
@@ -59,7 +59,7 @@ pub struct Row {
     /// Latency in milliseconds, by what was published: `p50`, `p99`, `mean`, `max`.
     #[serde(default)]
     pub latency_ms: BTreeMap<String, f64>,
-    /// What one has to know of this row.
+    /// Remark that a reader of this row needs.
     #[serde(default)]
     pub note: Option<String>,
 }

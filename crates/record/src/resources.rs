@@ -1,4 +1,4 @@
-//! What the server and the machine used.
+//! Resources that the server and the machine used.
 
 use crate::Nanos;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// CPU time below which the kernel's steps of 10 ms say nothing about its parts.
 const LEAST_COUNTED: Nanos = 50_000_000;
 
-/// What the server and the machine used over the measurement of a trial.
+/// Resources that the server and the machine used over the measurement of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resources {
     /// How long they were watched, in nanoseconds: the measurement's length, or 0 when nothing was

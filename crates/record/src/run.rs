@@ -19,14 +19,14 @@ words! {
         Running = "running",
         /// Every trial of its plan was done.
         Finished = "finished",
-        /// Its user stopped it.
+        /// The user stopped the run.
         Interrupted = "interrupted",
-        /// It could not go on.
+        /// The run could not continue because of an error.
         Failed = "failed",
     }
 }
 
-/// What is known of a run when it begins.
+/// Facts about a run that are known when it begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFacts {
     /// The experiment's name, by which the latest run is found; `duel`, `capacity`, `calibrate`.
@@ -36,9 +36,9 @@ pub struct RunFacts {
     /// When it began; kept to the microsecond.
     #[schemars(with = "String")]
     pub started: Timestamp,
-    /// What every random choice of the run follows from.
+    /// Seed of the run's random choices.
     pub seed: u64,
-    /// What it is about.
+    /// Subject of the run.
     pub experiment: Subject,
     /// The host it ran on.
     pub host: Host,
@@ -50,17 +50,17 @@ pub struct RunFacts {
     pub command_line: String,
 }
 
-/// What a run is about.
+/// Subject of a run: what it measures, on which servers, and by which terms.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Subject {
-    /// What the servers had to answer.
+    /// Contract or requests that the servers had to answer, in words.
     pub contract: String,
     /// The label of the server that the others are compared with.
     pub baseline: String,
     /// Rounds that were planned.
     pub rounds: u32,
-    /// Which CPUs server and generator had.
+    /// CPUs of the server and of the generator, in words.
     pub placement: String,
     /// The servers that took part, by their labels.
     pub servers: Vec<String>,
@@ -72,7 +72,7 @@ pub struct Subject {
     pub expected_failures: BTreeMap<String, BTreeMap<String, String>>,
     /// By server: what its manifest says of it.
     pub manifests: BTreeMap<String, Value>,
-    /// What a capacity run keeps within.
+    /// Limits that a capacity run keeps within.
     pub service: Option<Limits>,
     /// How a duel is to be decided.
     pub duel: Option<Terms>,

@@ -20,7 +20,7 @@ pub struct Limits {
 pub struct LatencyLimit {
     /// The percentile, such as 99.
     pub percentile: f64,
-    /// Its limit, in milliseconds.
+    /// Limit of that percentile, in milliseconds.
     pub within_ms: f64,
 }
 
@@ -89,7 +89,7 @@ words! {
 }
 
 impl Unclear {
-    /// What happened, after "because".
+    /// The cause as a clause that follows "because".
     #[must_use]
     pub const fn phrase(self) -> &'static str {
         match self {
@@ -102,22 +102,22 @@ impl Unclear {
     }
 }
 
-/// What a trial at a rate says about the server.
+/// Conclusion about the server from a trial at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It kept all limits.
+    /// The server kept all limits.
     Kept,
-    /// It broke a limit, and that was the server's doing.
+    /// The server broke a limit.
     Broken,
-    /// It broke a limit, and that may not have been the server's doing.
+    /// A limit was broken, but possibly not by the server.
     Unclear(Unclear),
 }
 
-/// What `prony capacity --json` prints.
+/// Output of `prony capacity --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(title = "prony capacity")]
 pub struct CapacityReport {
-    /// Its run in the notebook.
+    /// Number of the run in the notebook.
     pub run: i64,
     /// The server.
     pub server: String,
@@ -126,21 +126,21 @@ pub struct CapacityReport {
     /// The rate at which the median start is just at them, requests per second; null when that is not known: then `known` says
     /// between which rates it lies.
     pub capacity: Option<f64>,
-    /// Its interval, or between which rates it lies, and why that is not known better.
+    /// Interval of the capacity, or the rates that bound it, with the reasons why it is not known better.
     pub known: Known,
-    /// What the pilot has seen of the server; null where it was interrupted before.
+    /// Findings of the pilot on the server; null where the search was interrupted before.
     pub pilot: Option<Pilot>,
-    /// What the checks found.
+    /// Findings of the checks.
     pub checks: Vec<Finding>,
     /// Latency at parts of the capacity; of `known.low`, when the capacity is not known.
     pub curve: Vec<RateStep>,
-    /// What it keeps after an overload, without a restart; null where that was not tried.
+    /// Part of the capacity that the server keeps after an overload, without a restart; null where that was not tried.
     pub after_overload: Option<AfterOverload>,
     /// Every rate that was tried, in order.
     pub steps: Vec<RateStep>,
-    /// What happens beyond the capacity, where that was asked for.
+    /// Results at rates beyond the capacity, where those were requested; otherwise empty.
     pub beyond: Vec<Overload>,
-    /// It was ended by the user.
+    /// The user ended the search.
     pub interrupted: bool,
 }
 
@@ -161,7 +161,8 @@ pub struct Known {
     pub because: Vec<String>,
 }
 
-/// What a server keeps after an overload, without a restart, compared with what it kept before.
+/// Part of its capacity that a server keeps after an overload, without a restart, compared with the part that it kept
+/// before.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AfterOverload {
     /// The overload, as a share of the capacity.
@@ -194,16 +195,16 @@ pub struct RateStep {
     pub excess: f64,
     /// The server's CPU time per request, in microseconds.
     pub cpu_us_per_request: Option<f64>,
-    /// It was kept within all limits, and no check failed.
+    /// The server kept all limits at the rate, and no check failed.
     pub kept: bool,
-    /// What was not, in words.
+    /// Limits and checks that were not kept, in words.
     pub broken: Vec<String>,
     /// Why that is no evidence against the server; null when it is.
     pub unclear: Option<Unclear>,
 }
 
 impl RateStep {
-    /// What it says about the server.
+    /// Conclusion about the server from this step.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         match (self.kept, self.unclear) {
@@ -219,13 +220,13 @@ impl RateStep {
 pub struct Limited {
     /// The percentile, such as 99.
     pub percentile: f64,
-    /// Its value, in milliseconds; null when there were too few answers for it.
+    /// Value of that percentile, in milliseconds; null when there were too few answers for it.
     pub ms: Option<f64>,
     /// The share of the response times that were longer than the limit, 0 to 1; null when there were too few to judge.
     pub longer: Option<f64>,
 }
 
-/// What a server does at a rate beyond its capacity, and after that.
+/// Results of a server at a rate beyond its capacity, and after that.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Overload {
     /// Requests per second that were asked for.

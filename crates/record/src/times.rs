@@ -127,20 +127,20 @@ pub fn percentile(times: &Times, failed: u64, p: f64) -> Option<Nanos> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Intervals {
-    /// Of the median.
+    /// Interval of the median.
     pub p50: Option<(Nanos, Nanos)>,
-    /// Of the 75th percentile.
+    /// Interval of the 75th percentile.
     pub p75: Option<(Nanos, Nanos)>,
-    /// Of the 90th percentile.
+    /// Interval of the 90th percentile.
     pub p90: Option<(Nanos, Nanos)>,
-    /// Of the 99th percentile.
+    /// Interval of the 99th percentile.
     pub p99: Option<(Nanos, Nanos)>,
-    /// Of the 99.9th percentile.
+    /// Interval of the 99.9th percentile.
     pub p99_9: Option<(Nanos, Nanos)>,
 }
 
-/// What the samples of a distribution are worth as independent ones, for each percentile: a pause that
-/// delays a hundred requests is one event, not a hundred.
+/// Number of independent samples that the samples of a distribution are worth, for each percentile. A pause that delays
+/// a hundred requests is one event, not a hundred.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct EffectiveSamples {
@@ -157,10 +157,9 @@ pub struct EffectiveSamples {
 }
 
 impl EffectiveSamples {
-    /// As the windows of a measurement show it: by how much more than independent samples the number
-    /// beyond each percentile of `times` varies from window to window
-    /// ([`prony_stats::order_interval::effective_samples`]). `beyond` gives, for a value, how many
-    /// samples of each window lie above it and how many there are.
+    /// Derives the numbers from the windows of a measurement. The number beyond each percentile of `times` varies more
+    /// from window to window than with independent samples ([`prony_stats::order_interval::effective_samples`]).
+    /// `beyond` gives, for a value, how many samples of each window lie above it and how many there are.
     pub fn of(times: &Times, beyond: impl Fn(Nanos) -> Vec<Beyond>) -> Self {
         let at = |p: f64| match times.is_empty() {
             true => 0.0,
@@ -201,7 +200,7 @@ pub struct Latency {
 }
 
 words! {
-    /// What a distribution's times are.
+    /// Kind of time that a distribution holds.
     Kind {
         /// From when a request was due until it was answered.
         Response = "response",
@@ -239,7 +238,7 @@ pub struct Distributions {
     /// How late the generator itself was: sent - max(due, when the connection became free). Empty in a
     /// closed loop.
     pub late: Times,
-    /// What the response times are worth as independent samples.
+    /// Number of independent samples that the response times are worth.
     pub effective: EffectiveSamples,
 }
 
@@ -300,7 +299,7 @@ impl Distributions {
         }
     }
 
-    /// Those that have samples.
+    /// Distributions that have samples, with their kinds.
     pub fn filled(&self) -> impl Iterator<Item = (Kind, &Times)> {
         Kind::ALL
             .iter()
@@ -331,7 +330,8 @@ impl Distributions {
     }
 }
 
-/// Which quantile of the samples is this one of all requests, if `failed` others took longer; none: it is among those.
+/// Converts the quantile `p` of all requests, of which `failed` took longer than the `n` samples, into a quantile of
+/// the samples. None: it is among the failed ones, or there are no samples.
 fn among_samples(n: u64, failed: u64, p: f64) -> Option<f64> {
     let rank = p * (n + failed) as f64;
     (n > 0 && rank <= n as f64).then(|| rank / n as f64)

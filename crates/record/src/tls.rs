@@ -1,9 +1,9 @@
-//! What was seen of TLS.
+//! Observations of TLS.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the connections of a load agreed on with the server, and how many handshakes there were.
+/// TLS parameters that the connections of a load negotiated with the server, and the number of handshakes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Tls {
@@ -22,7 +22,7 @@ pub struct Tls {
     pub verified: bool,
     /// Handshakes since the set-up began.
     pub handshakes: Handshakes,
-    /// Those of them that were done in the measurement.
+    /// Handshakes that were done in the measurement.
     pub measured: Handshakes,
 }
 
@@ -32,7 +32,7 @@ pub struct Tls {
 pub struct Handshakes {
     /// Full ones: the server proved with its certificate's key who it is.
     pub full: u64,
-    /// Those that resumed an earlier session.
+    /// Handshakes that resumed an earlier session.
     pub resumed: u64,
 }
 

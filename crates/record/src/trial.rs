@@ -16,23 +16,23 @@ use std::collections::BTreeMap;
 words! {
     /// How a trial ended.
     TrialStatus {
-        /// It was measured to its end.
+        /// The trial was measured to its end.
         Ok = "ok",
         /// A step failed; which one, and how, stands beside it.
         Failed = "failed",
-        /// It was not tried.
+        /// The trial was not run.
         Skipped = "skipped",
-        /// Its user stopped it.
+        /// The user stopped the trial.
         Interrupted = "interrupted",
     }
 }
 
-/// What is known of a trial, except its windows and distributions.
+/// Facts about a trial, except its windows and distributions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
-    /// Its place in the run's plan, from 0; unique in the run.
+    /// Place of the trial in the run's plan, from 0; unique in the run.
     pub ordinal: u32,
-    /// Its round, from 0.
+    /// Round of the trial, from 0.
     pub round: u32,
     /// The server's name.
     pub server: String,
@@ -53,9 +53,9 @@ pub struct Trial {
     pub started: Timestamp,
     /// The server's command line.
     pub command_line: String,
-    /// What the server says its version is.
+    /// Version that the server reports; null where it is not known.
     pub server_version: Option<String>,
-    /// Its main figures; null where nothing was measured.
+    /// Main figures of the trial; null where nothing was measured.
     #[serde(flatten)]
     pub figures: Figures,
     /// Everything else that was measured; null where nothing was.
@@ -149,9 +149,9 @@ pub struct Durations {
 /// Everything measured in a trial, except its windows and distributions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
-    /// What became of the requests.
+    /// Outcomes of the requests.
     pub outcomes: Outcomes,
-    /// What those that crossed an end of the measurement add.
+    /// Correction for requests that crossed an end of the measurement.
     #[serde(default)]
     pub ends: Ends,
     /// Requests that were due and had not ended, in an open loop.
@@ -160,9 +160,9 @@ pub struct Measurement {
     /// The connections of an open loop.
     #[serde(default)]
     pub pool: Pool,
-    /// What the generator used.
+    /// Resources that the generator used.
     pub generator: Generator,
-    /// What the server and the machine used.
+    /// Resources that the server and the machine used.
     pub resources: Resources,
     /// How long the parts took.
     pub durations: Durations,
@@ -175,7 +175,7 @@ pub struct Measurement {
     /// The first bytes that came unasked, in words.
     #[serde(default)]
     pub unsolicited: Vec<String>,
-    /// What connections over TLS agreed on, and how many handshakes there were; absent without TLS.
+    /// Parameters that connections over TLS negotiated, and the number of handshakes; absent without TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
     /// By request, in the order of the file that has them; empty where all requests are of one kind.
@@ -192,7 +192,7 @@ pub struct Measurement {
     /// The rig that it was measured on, where rounds were divided among several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rig: Option<String>,
-    /// What the checks found.
+    /// Findings of the checks.
     pub checks: Vec<Finding>,
 }
 
@@ -212,12 +212,12 @@ impl Measurement {
 /// [`Encoded`](crate::times::Encoded).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recording<D = Distributions> {
-    /// What is known of it.
+    /// Facts about the trial.
     #[serde(flatten)]
     pub trial: Trial,
-    /// Its windows, in order.
+    /// Windows of the trial, in order.
     pub windows: Vec<Window>,
-    /// Its distributions.
+    /// Distributions of the trial.
     pub histograms: D,
 }
 

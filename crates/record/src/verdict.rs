@@ -1,4 +1,4 @@
-//! What a duel compares, and by which terms it is decided.
+//! Quantities that a duel compares, and the terms by which it is decided.
 
 use crate::Measurement;
 use crate::word::words;
@@ -7,7 +7,7 @@ use prony_stats::{Estimate, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is compared.
+/// Quantity that is compared.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -31,11 +31,11 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// Those that a duel is about, in the order of reports.
+    /// Quantities that a duel is about, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Throughput, Self::P50, Self::P99, Self::Cpu];
 
-    /// Those that explain CPU time and response times: known whenever [`Cpu`](Self::Cpu) is. A duel
-    /// neither ends for their sake nor divides its 5% among them.
+    /// Quantities that explain CPU time and response times, measured together with [`Cpu`](Self::Cpu). A duel neither
+    /// ends for their sake nor divides its 5% of error among them.
     pub const PARTS: [Self; 3] = [Self::User, Self::Kernel, Self::Wakeups];
 
     /// The label of a row or a column of a table.
@@ -66,7 +66,7 @@ impl Quantity {
         }
     }
 
-    /// As commands and JSON call it.
+    /// Word for the quantity in commands and JSON.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -89,7 +89,7 @@ impl Quantity {
         }
     }
 
-    /// What it is counted in.
+    /// Unit of the quantity.
     #[must_use]
     pub const fn unit(self) -> Unit {
         match self {
@@ -101,7 +101,7 @@ impl Quantity {
     }
 }
 
-/// What one round has shown of one side; null what is not known.
+/// Values of one side in one round; null where a value is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Values {
     /// Answers per second at saturation.
@@ -246,7 +246,7 @@ impl Verdict {
 pub struct Comparison {
     /// The side's name.
     pub side: String,
-    /// What is compared.
+    /// Quantity that is compared.
     pub quantity: Quantity,
     /// The side's value as a multiple of the first's. Its interval holds at whatever round the duel
     /// ends, and for all quantities together, in 95%.
@@ -276,7 +276,7 @@ pub struct Withheld {
     pub why: String,
 }
 
-/// What else than the servers' code explains a difference, or hides one.
+/// Cause other than the servers' code that explains a difference, or hides one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -312,8 +312,7 @@ impl Cause {
 /// How a duel is to be decided; kept with its run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Terms {
-    /// What is compared. The fewer quantities, the narrower their intervals: the 5% of error are
-    /// shared among them.
+    /// Quantities to compare. The fewer there are, the narrower their intervals: the 5% of error are shared among them.
     #[serde(default = "every")]
     pub quantities: Vec<Quantity>,
     /// At most this many rounds.
@@ -352,7 +351,7 @@ impl Bands {
         self
     }
 
-    /// Of one quantity; the parts of CPU time have that of CPU time.
+    /// Margin of one quantity, as a share; [`Quantity::PARTS`] have that of CPU time.
     #[must_use]
     pub fn of(&self, quantity: Quantity) -> f64 {
         self.0[Self::place(quantity)]

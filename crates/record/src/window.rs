@@ -18,11 +18,11 @@ words! {
 /// One window of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
-    /// Its place in the load, from 0; unique in the trial.
+    /// Place of the window in the load, from 0; unique in the trial.
     pub index: u32,
-    /// Its start since the load's start, in nanoseconds.
+    /// Start of the window, in nanoseconds since the load's start.
     pub start_ns: Nanos,
-    /// Its length, in nanoseconds.
+    /// Length of the window, in nanoseconds.
     pub length_ns: Nanos,
     /// Before or during the measurement.
     pub phase: Phase,
@@ -87,13 +87,13 @@ impl Window {
         }
     }
 
-    /// Its end since the load's start, in nanoseconds.
+    /// End of the window, in nanoseconds since the load's start.
     #[must_use]
     pub fn end_ns(&self) -> Nanos {
         self.start_ns + self.length_ns
     }
 
-    /// Its length in seconds.
+    /// Length of the window, in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.length_ns as f64 / SECOND as f64

@@ -1,4 +1,4 @@
-//! What this host's rig can do, from the notebook, and as text.
+//! Capabilities of this host's rig, from the notebook, and as text.
 
 use crate::kept::ReportError;
 use crate::show;
@@ -16,13 +16,13 @@ use std::fmt::Write;
 /// Numbers of rounds for which the minimum detectable effect is given.
 const ROUNDS: [u32; 3] = [5, 10, 30];
 
-/// What one load of a calibration has seen.
+/// Measurements of one load of a calibration.
 #[derive(Default)]
 struct Seen {
     /// By round: the values of the two sides.
     rounds: BTreeMap<u32, [Values; 2]>,
-    /// Of every trial as fast as answers came: the generator's CPU time per request, in microseconds,
-    /// and how busy it was.
+    /// For every trial as fast as answers came: the generator's CPU time per request, in microseconds, and how busy it
+    /// was, 0 to 1.
     generators: Vec<(f64, f64)>,
 }
 
@@ -91,7 +91,7 @@ pub fn result(calibration: &Calibration) -> String {
     format!("ceilings: {}", ceilings.collect::<Vec<_>>().join(", "))
 }
 
-/// As text for a terminal of this many columns.
+/// The calibration as text for a terminal of `width` columns.
 #[must_use]
 pub fn text(calibration: &Calibration, width: usize) -> String {
     let mut out = String::new();
@@ -146,7 +146,7 @@ pub fn text(calibration: &Calibration, width: usize) -> String {
     out
 }
 
-/// Of one quantity, from rounds in which the same server was measured twice.
+/// Noise of one quantity, from rounds in which the same server was measured twice; None where they do not suffice.
 fn noise(rounds: &[[Values; 2]], quantity: Quantity) -> Option<Noise> {
     let side = |i: usize| -> Vec<Option<f64>> {
         rounds.iter().map(|round| round[i].of(quantity)).collect()

@@ -115,7 +115,7 @@ pub fn sentence(server: &str, limits: &str, known: &Known) -> String {
     }
 }
 
-/// What it keeps after an overload, in a sentence.
+/// Sentence on the part of the capacity that the server keeps after an overload.
 #[must_use]
 pub fn after_overload(seen: &AfterOverload) -> String {
     let share = |share: f64| format!("{:.0}%", share * 100.0);
@@ -145,7 +145,7 @@ fn name(report: &CapacityReport) -> &str {
     }
 }
 
-/// What was found, in a sentence.
+/// Result of the search, in a sentence.
 #[must_use]
 pub fn result(report: &CapacityReport) -> String {
     match report.interrupted && report.capacity.is_none() {
@@ -167,7 +167,7 @@ fn impossible(report: &CapacityReport) -> String {
     }
 }
 
-/// As text for a terminal of this many columns.
+/// The report as text for a terminal of `width` columns.
 #[must_use]
 pub fn text(report: &CapacityReport, width: usize) -> String {
     let mut out = String::new();
@@ -219,7 +219,7 @@ fn curve(report: &CapacityReport, top: f64) -> Table {
     table
 }
 
-/// What happens beyond the capacity.
+/// Table of the results beyond the capacity.
 fn beyond(all: &[Overload]) -> Table {
     let mut table = Table::new([
         ("of capacity", Align::Right),

@@ -6,7 +6,7 @@ use prony_record::{SECOND, Span};
 use prony_verdict::design::highest;
 use std::time::Duration;
 
-/// What a pilot saw of a server, as a line: `old: 20.1 ms alone, at most 51.0/s`.
+/// Findings of a pilot on a server, as a line: `old: 20.1 ms alone, at most 51.0/s`.
 #[must_use]
 pub fn pilot(seen: &Pilot) -> String {
     let alone = show::time(seen.alone_ns as f64);

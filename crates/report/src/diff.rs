@@ -27,13 +27,14 @@ pub struct DiffReport {
     pub after: i64,
     /// Differences smaller than this count as none, as a share.
     pub band: f64,
-    /// What differs between the runs besides the servers: host, kernel, version of prony.
+    /// Differences between the runs besides the servers: host, kernel, version of prony.
     pub differences: Vec<String>,
     /// Every server under every load that both runs have.
     pub cells: Vec<Change>,
-    /// What only one of them has, or has answers of.
+    /// Servers under loads that only one run has, or has answers of, and costs of requests that are not compared, in
+    /// words.
     pub unmatched: Vec<String>,
-    /// What a request costs each server that both have looked into (`--why`), the earlier run's side first.
+    /// Cost of a request for each server that both runs have looked into (`--why`), the earlier run's side first.
     pub why: Vec<Anatomy>,
 }
 
@@ -124,7 +125,7 @@ impl DiffReport {
         })
     }
 
-    /// As text for a terminal of this many columns.
+    /// The report as text for a terminal of `width` columns.
     pub fn text(&self, width: usize) -> String {
         let mut out = format!("run {} against run {}\n", self.after, self.before);
         for difference in &self.differences {

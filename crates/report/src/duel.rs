@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// An interval whose ends lie further apart than this factor is not shown.
 const WIDE: f64 = 100.0;
 
-/// What the notebook has of a duel.
+/// Reads the observations of a duel from the notebook.
 ///
 /// # Errors
 /// When the notebook cannot be read.
@@ -38,8 +38,8 @@ pub fn seen(notebook: &Notebook, run: &Run) -> Result<Seen, ReportError> {
     Ok(seen)
 }
 
-/// What a duel in the notebook said at its end; None for other runs, for one that was kept without
-/// its terms, and for one without a whole round.
+/// Report that a duel in the notebook made at its end; None for other runs, for one that was kept without its terms,
+/// and for one without a whole round.
 ///
 /// # Errors
 /// When the notebook cannot be read, or holds more rounds than its terms allow.
@@ -62,7 +62,7 @@ pub fn read(notebook: &Notebook, run: &Run) -> Result<Option<DuelReport>, Report
     }))
 }
 
-/// As text for a terminal of this many columns.
+/// The report as text for a terminal of `width` columns.
 #[must_use]
 pub fn text(report: &DuelReport, width: usize) -> String {
     let mut out = String::new();
@@ -129,7 +129,7 @@ pub fn ending(report: &DuelReport) -> String {
     )
 }
 
-/// What the duel can find in its time, as a line.
+/// Line on the differences that the duel can find in its time.
 #[must_use]
 pub fn prospects(outlook: &[Outlook], end: u32, dropped: bool) -> String {
     let mut finest: Vec<(Quantity, f64)> = Vec::new();

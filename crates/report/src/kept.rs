@@ -19,7 +19,7 @@ pub enum ReportError {
     Unreadable {
         /// The run's number.
         run: i64,
-        /// What is wrong.
+        /// Description of the problem.
         what: String,
     },
 }
@@ -27,11 +27,11 @@ pub enum ReportError {
 /// The trials of a run, as a report needs them.
 #[derive(Debug, Clone, Default)]
 pub struct Measured {
-    /// Those that yielded figures.
+    /// Trials that yielded figures.
     pub trials: Vec<Trial>,
     /// The distributions of each cell.
     pub times: ByCell<CellTimes>,
-    /// Those that did not, and servers that took no part.
+    /// Trials that yielded none, and servers that took no part. Interrupted trials without figures are in neither list.
     pub failures: Vec<FailureReport>,
 }
 

@@ -1,5 +1,5 @@
-//! What people and programs read of a load or a run: its figures as types with a JSON Schema
-//! ([`load`], [`run`]), and the same as text ([`table`], [`show`]).
+//! Reports on a load or a run, for people and programs. The figures are there as types with a JSON Schema ([`load`],
+//! [`run`]), and the same as text ([`table`], [`show`]).
 //!
 //! A run's report is made from the notebook alone, so it can be made again at any time.
 

@@ -37,11 +37,11 @@ pub use request::RequestReport;
 pub use server::ServerReport;
 pub use ws::WsReport;
 
-/// What `prony load --json` prints.
+/// Output of `prony load --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(title = "prony load")]
 pub struct LoadReport {
-    /// What was loaded.
+    /// URL of the server, with the address or Unix socket of the connections where the URL does not give it.
     pub target: String,
     /// Connections; of a number that changes the largest.
     pub connections: u32,
@@ -51,7 +51,7 @@ pub struct LoadReport {
     pub pool: Option<Pool>,
     /// `closed`, `constant`, `poisson`, or `recorded` where a log is replayed.
     pub arrival: String,
-    /// What is sent again, at its own times; null without.
+    /// Log that is replayed at its own times; null without one.
     pub replay: Option<Replay>,
     /// The target rate of an open loop, requests per second.
     pub rate: Option<f64>,
@@ -59,7 +59,7 @@ pub struct LoadReport {
     pub stages: Vec<Stage>,
     /// The load window by window, where the rate or the number of connections changes; otherwise empty.
     pub over_time: Vec<Moment>,
-    /// What came after each spike, where the load rises and falls; otherwise empty.
+    /// Recovery after each spike, where the load rises and falls; otherwise empty.
     pub recoveries: Vec<Recovery>,
     /// Length of the measurement, in seconds.
     pub seconds: f64,
@@ -77,21 +77,21 @@ pub struct LoadReport {
     pub connect: Percentiles,
     /// The handshakes of TLS, set-up included; null without TLS.
     pub handshake: Option<Percentiles>,
-    /// What was agreed on with the server, and how many handshakes there were; null without TLS.
+    /// TLS parameters that were negotiated with the server, and the number of handshakes; null without TLS.
     pub tls: Option<Tls>,
     /// How HTTP/2 was spoken; null with another protocol.
     pub http2: Option<Http2Report>,
-    /// What was seen of gRPC; null with another protocol.
+    /// Observations of gRPC; null with another protocol.
     pub grpc: Option<GrpcReport>,
-    /// What was sent over WebSocket; null with another protocol.
+    /// Messages that were sent over WebSocket; null with another protocol.
     pub websocket: Option<WsReport>,
-    /// What became of the requests.
+    /// Outcomes of the requests.
     pub outcomes: Outcomes,
-    /// What the server used; null where its processes are not known: elsewhere, or another user's.
+    /// Resources that the server used; null where its processes are not known: elsewhere, or another user's.
     pub server: Option<ServerReport>,
     /// Answers by their status; empty where the protocol has none.
     pub statuses: BTreeMap<String, u64>,
-    /// What the generator used.
+    /// Resources that the generator used.
     pub generator: Generator,
     /// Bytes received, warm-up included.
     pub bytes_received: u64,
@@ -112,7 +112,7 @@ pub struct LoadReport {
     pub generators: Vec<HostReport>,
     /// Files of values that are used once, with whose last row the load has ended.
     pub used_up: Vec<String>,
-    /// What the checks found.
+    /// Findings of the checks.
     pub checks: Vec<Finding>,
 }
 
@@ -206,7 +206,7 @@ pub fn handshakes(tls: &Tls, seconds: f64) -> String {
 }
 
 impl LoadReport {
-    /// What was found, in a sentence: the rate, the 99th percentile (or the median), and what failed.
+    /// Result in a sentence: the rate, the 99th percentile (or the median), and failures by kind.
     pub fn result(&self) -> String {
         let mut out = show::rate(self.throughput.value());
         let times = &self.latency.response;

@@ -19,26 +19,26 @@ pub struct Measured<'a> {
     pub load: &'a str,
     /// Answers per second.
     pub rate: f64,
-    /// Its response times.
+    /// Response times of the cell.
     pub latency: &'a Percentiles,
 }
 
-/// What was published beside what was measured.
+/// Published figures beside measured ones.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Beside {
-    /// What was published: its title.
+    /// Title of the publication.
     pub title: String,
     /// Where it stands.
     pub origin: String,
     /// On what it was measured.
     pub rig: String,
-    /// What was counted per second.
+    /// Unit of the rates, counted per second.
     pub unit: String,
-    /// What is wrong with its rates, and has been corrected.
+    /// Error in the published rates that has been corrected; null where there is none.
     pub correction: Option<String>,
     /// The server that others are compared with.
     pub baseline: String,
-    /// Its rows.
+    /// Rows of the published table.
     pub rows: Vec<BesideRow>,
     /// How the order then and the order now agree; null with fewer than two rows to compare.
     pub order: Option<Order>,
@@ -47,17 +47,17 @@ pub struct Beside {
 /// A published row beside what was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct BesideRow {
-    /// What it was called.
+    /// Label of the row, as published.
     pub label: String,
     /// The server that stands for it.
     pub server: Option<String>,
     /// The load, when there are several.
     pub load: Option<String>,
-    /// As published: the mean of all its runs.
+    /// Rate as published: the mean of all its runs; null where none was published.
     pub published: Option<f64>,
-    /// As corrected.
+    /// Rate as corrected; null where nothing had to be corrected.
     pub corrected: Option<f64>,
-    /// As measured here.
+    /// Rate as measured here; null where it was not measured.
     pub measured: Option<f64>,
     /// Published latency in milliseconds.
     pub latency_ms: BTreeMap<String, f64>,
@@ -67,11 +67,11 @@ pub struct BesideRow {
     pub ratio_then: Option<f64>,
     /// The measured rate as a multiple of the baseline's.
     pub ratio_now: Option<f64>,
-    /// Its place then among the rows that are compared, from 1.
+    /// Published place among the compared rows of the same load, from 1; null where the row is not compared.
     pub place_then: Option<u32>,
-    /// Its place now.
+    /// Measured place among the same rows, from 1; null where the row is not compared.
     pub place_now: Option<u32>,
-    /// What one has to know of it.
+    /// Remark that a reader of this row needs.
     pub note: Option<String>,
 }
 
@@ -168,7 +168,7 @@ impl Beside {
         }
     }
 
-    /// As text for a terminal of this many columns.
+    /// The comparison as text for a terminal of `width` columns.
     pub fn text(&self, width: usize) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "\nAs published: {} ({})", self.title, self.origin);

@@ -26,7 +26,7 @@ pub use over::OverReport;
 pub use rigs::RigReport;
 pub use text::TOGETHER;
 
-/// What `prony run --json` and `prony report --json` print.
+/// Output of `prony run --json` and `prony report --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(title = "prony run")]
 pub struct RunReport {
@@ -38,13 +38,13 @@ pub struct RunReport {
     pub failures: Vec<FailureReport>,
     /// How throughput grows with the number of workers, for servers that were measured with several.
     pub scaling: Vec<ScalingReport>,
-    /// What encryption and HTTP/2 cost each server, beside itself over plain HTTP/1.1.
+    /// Cost of encryption and HTTP/2 for each server, compared with itself over plain HTTP/1.1.
     pub over: Vec<OverReport>,
     /// The rigs that the rounds were divided among, and how much they differ; empty where there was one.
     pub rigs: Vec<RigReport>,
     /// The machines that sent the load, where others than prony's own did.
     pub generators: Vec<GeneratorReport>,
-    /// What others have published, beside what was measured.
+    /// Figures that others have published, beside measured ones; null where there are none.
     pub published: Option<Beside>,
     /// Why the servers differ: what a request costs each, part by part; only with `--why`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,11 +54,11 @@ pub struct RunReport {
 /// A run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunHead {
-    /// Its number in the notebook.
+    /// Number of the run in the notebook.
     pub id: i64,
     /// The experiment's name.
     pub name: String,
-    /// What it compares.
+    /// Title of the run, which describes the comparison.
     pub title: String,
     /// When it began, RFC 3339, UTC.
     pub started: String,
@@ -66,7 +66,7 @@ pub struct RunHead {
     pub status: String,
     /// Why it failed; null otherwise.
     pub failure: Option<String>,
-    /// What the servers had to answer.
+    /// Contract or requests that the servers had to answer, in words.
     pub contract: String,
     /// The server that the others are compared with.
     pub baseline: String,
@@ -74,7 +74,7 @@ pub struct RunHead {
     pub upstream: Option<String>,
     /// Rounds that were planned.
     pub rounds: u32,
-    /// Which CPUs server and generator had.
+    /// CPUs of the server and of the generator, in words.
     pub placement: String,
     /// Kernel and CPU.
     pub host: String,
@@ -87,7 +87,7 @@ pub struct RunHead {
 pub struct CellReport {
     /// The server's name.
     pub server: String,
-    /// Its workers.
+    /// Number of the server's workers.
     pub workers: u32,
     /// The load.
     pub load: Load,
@@ -125,7 +125,7 @@ pub struct CellReport {
     /// not hold 1; of the other pairs, paired t tests over the rounds are believed at a false discovery
     /// rate of 2.5%. Null with fewer than three servers.
     pub group: Option<String>,
-    /// What the checks found.
+    /// Findings of the checks.
     pub checks: Vec<Finding>,
     #[serde(skip)]
     load_label: String,
@@ -163,11 +163,11 @@ pub struct FailureReport {
     pub load: String,
     /// The round, 1-based; null when the server took part in none.
     pub round: Option<u32>,
-    /// It was left out, which is not a failure: its toolchain is not on this machine.
+    /// The server was left out, which is not a failure: its toolchain is not on this machine.
     pub skipped: bool,
     /// The step at which it failed; null where it is not known.
     pub step: Option<Step>,
-    /// What was tried and what was found.
+    /// Description of what was tried and what was found.
     pub message: String,
     /// The end of what the server, or its build, printed.
     pub output: String,
@@ -178,7 +178,7 @@ pub struct FailureReport {
 pub struct Raised {
     /// The labels of the servers that it concerns.
     pub servers: Vec<String>,
-    /// What was found, as it was found first.
+    /// Finding of the check, as it was first raised.
     pub finding: Finding,
 }
 

@@ -16,7 +16,7 @@ pub struct Point<'a> {
     pub server: &'a str,
     /// The load's label.
     pub load: &'a str,
-    /// Its workers.
+    /// Number of the server's workers.
     pub workers: u32,
     /// Answers per second.
     pub rate: f64,
@@ -38,7 +38,7 @@ pub struct ScalingReport {
     pub amdahl_sigma: Option<Estimate>,
     /// The number of workers at which the most is done, not rounded; null without a peak.
     pub peak_workers: Option<f64>,
-    /// What it means.
+    /// Interpretation of the figures, in a sentence.
     pub sentence: String,
 }
 

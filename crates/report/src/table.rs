@@ -2,7 +2,7 @@
 
 use prony_record::inert;
 
-/// As many columns of characters as a text needs.
+/// Width without a limit: a text takes as many columns of characters as it needs.
 pub const UNLIMITED: usize = usize::MAX;
 
 /// How a column is set.
@@ -37,7 +37,7 @@ impl Table {
         }
     }
 
-    /// It takes the first `keys` columns to tell what a row is about; without this the first one does.
+    /// Sets how many columns at the left identify a row; without this only the first one does.
     #[must_use]
     pub const fn keys(mut self, keys: usize) -> Self {
         self.keys = keys;

@@ -19,13 +19,13 @@ const BEHIND: f64 = 0.01;
 /// Coverage outside of this range is said.
 const COVERED: std::ops::RangeInclusive<f64> = 0.97..=1.03;
 
-/// What a request costs a server, as `prony why` has measured it.
+/// Cost of a request in a server, as `prony why` has measured it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(title = "What a request costs a server")]
 pub struct WhyReport {
     /// The server's name, command line or URL.
     pub server: String,
-    /// What it was asked.
+    /// Contract or requests that the server had to answer, in words.
     pub asked: String,
     /// Connections.
     pub connections: u32,
@@ -74,14 +74,14 @@ pub fn text(anatomy: &Anatomy, width: usize) -> String {
     out
 }
 
-/// What one of the sides has more or less of than the first.
+/// Table of the differences between one of the sides and the first.
 #[must_use]
 pub fn table(anatomy: &Anatomy, against: &Against, width: usize) -> String {
     let base = &anatomy.sides[0].name;
     differences(base, against).fit(width)
 }
 
-/// What the figures rest on, and what they cost.
+/// Notes on the data behind the figures, and on the cost of measuring them.
 #[must_use]
 pub fn notes(anatomy: &Anatomy) -> String {
     let mut out = String::new();
@@ -226,7 +226,7 @@ fn differences(base: &str, against: &Against) -> Table {
     table
 }
 
-/// Those that differ, and the first of the others.
+/// Rows that differ, and the first of the others, up to [`ROWS`] in all.
 fn shown<K>(rows: &[(K, Difference)]) -> impl Iterator<Item = &(K, Difference)> {
     let differ = rows.iter().filter(|(_, row)| row.differs).count();
     rows.iter().take(differ.max(ROWS))
@@ -275,7 +275,7 @@ fn plain(value: f64) -> String {
     .replace('-', "−")
 }
 
-/// As a sentence begins.
+/// Returns the text with a capital letter at its beginning.
 #[must_use]
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
@@ -283,7 +283,7 @@ pub fn capital(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// What a request costs one server.
+/// Table of the cost of a request in one server.
 #[must_use]
 pub fn of_one(side: &Body) -> Table {
     let mut table = Table::new([

@@ -1,4 +1,4 @@
-//! What a duel has seen of the requests and sessions of each name, where a file has several.
+//! Results of a duel by the name of requests and sessions, where a file has several.
 
 use crate::duel::compare;
 use crate::seen::{Figure, figures};
@@ -11,7 +11,7 @@ use prony_stats::sequential::Plan;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is compared by name, at the common rate.
+/// Quantities that are compared by name, at the common rate.
 const QUANTITIES: [Quantity; 2] = [Quantity::P50, Quantity::P99];
 
 /// The requests of one name so far.
@@ -38,7 +38,7 @@ pub struct NamedReport {
 /// The requests, or the sessions, of one name to one side.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct NamedSide {
-    /// What the side is called.
+    /// Name of the side.
     pub side: String,
     /// Right answers, or completed sessions, in all measurements.
     pub answers: u64,
@@ -48,7 +48,7 @@ pub struct NamedSide {
     pub figures: Vec<Figure>,
 }
 
-/// What each name has shown. The 5% of error are shared among all names, quantities and sides.
+/// Returns a report on each name. The 5% of error are shared among all names, quantities and sides.
 ///
 /// # Errors
 /// When there are more rounds than were planned.
@@ -104,7 +104,7 @@ pub(crate) fn add(all: &mut Vec<Named>, (side, sides): (usize, usize), trial: &T
     }
 }
 
-/// What was measured of one name.
+/// Measurements of one name in a trial.
 struct Part<'a> {
     name: String,
     right: u64,
@@ -134,7 +134,7 @@ impl<'a> Part<'a> {
 }
 
 impl Named {
-    /// What it says if the duel ends here.
+    /// Returns the report on this name if the duel ends here.
     ///
     /// # Errors
     /// When there are more rounds than were planned.

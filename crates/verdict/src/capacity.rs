@@ -1,4 +1,4 @@
-//! Which rate a capacity search tries next, and what its trials say.
+//! Search for a capacity: the rate that it tries next, and the conclusion from its trials.
 //!
 //! A capacity is a property of a server, and every start shows it a little differently: another layout, another spread of
 //! connections, another minute on the machine. So the search climbs to it on several starts. On each it goes up until the server
@@ -47,7 +47,7 @@ pub const OVERLOAD: f64 = 1.25;
 /// A part of the capacity that is not kept is tried this often in all.
 pub const POINT_TRIES: u32 = 3;
 
-/// What a trial at a rate has shown.
+/// Result of a trial at a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
     /// Whether the limits were kept.
@@ -75,11 +75,11 @@ pub struct Tried {
     pub start: u32,
     /// Requests per second.
     pub rate: f64,
-    /// What it has shown.
+    /// Result of the trial.
     pub trial: Trial,
 }
 
-/// What a search does next.
+/// Next step of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Next {
     /// Try this rate, in requests per second, on the server as it is.
@@ -157,7 +157,7 @@ impl Search {
         }
     }
 
-    /// What to do next.
+    /// Next step of the search.
     #[must_use]
     pub fn next(&self) -> Next {
         self.next
@@ -169,7 +169,7 @@ impl Search {
         self.start
     }
 
-    /// What all its trials say.
+    /// Conclusion from all trials of the search.
     #[must_use]
     pub fn known(&self) -> Known {
         known(&self.trials)

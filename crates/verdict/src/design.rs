@@ -57,7 +57,7 @@ const LONGEST_PAUSE: f64 = 12.0;
 /// A generator thread that is busy for a larger share of the time than this is nearly the limit of what it loads.
 const TIGHT: f64 = 0.7;
 
-/// What the user has said.
+/// Options that the user has given.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Given {
     /// Connections.
@@ -165,8 +165,8 @@ fn needed(pilot: &Pilot) -> u32 {
     found.map_or(1, |(connections, _)| connections)
 }
 
-/// As many connections as keep every server busy, twice over; and more, up to [`MOST_CONNECTIONS`], as long as a segment need
-/// not be longer for them.
+/// Number of connections that keeps every server busy, twice over. It is larger, up to [`MOST_CONNECTIONS`], as long as
+/// a segment need not be longer for it.
 fn connections(pilots: &[Pilot]) -> u32 {
     let least = pilots.iter().map(needed).max().unwrap_or(1);
     let least = (SPARE * least).min(MOST_CONNECTIONS);
@@ -288,7 +288,8 @@ fn may_pause(design: &Design) -> bool {
     others > 0.0 && 2.0 * others * lengths.fold(0.0, f64::max) <= LONGEST_PAUSE
 }
 
-/// So many segments of each kind per start that half of a round is measured, when all of its starts take this long together.
+/// Number of segments of each kind per start with which half of a round is measured, when all of its starts take
+/// `starts` seconds together.
 fn segments(design: &Design, starts: f64, kinds: (bool, bool)) -> u32 {
     let (all, measured) = once(design, kinds);
     let rest = all - measured;

@@ -75,7 +75,7 @@ pub fn may_give_up(
     })
 }
 
-/// What a side has shown of a quantity, round by round.
+/// Values of a side in a quantity, round by round.
 pub(crate) fn column(rounds: &[Vec<Values>], side: usize, quantity: Quantity) -> Vec<Option<f64>> {
     rounds
         .iter()

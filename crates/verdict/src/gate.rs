@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a condition is about, and in which unit it is given.
+/// Metric that a condition limits; it also determines the units of the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
     /// Right answers per second.
@@ -107,13 +107,13 @@ impl Metric {
 /// A condition under which a build fails, such as `p99 > 10ms` or `cpu > +5%`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    /// As the user has written it.
+    /// Text of the condition, as the user has written it.
     text: String,
     /// The request that it speaks of, where it names one.
     pub request: Option<String>,
-    /// What it is about.
+    /// Metric that is limited.
     pub metric: Metric,
-    /// It fails above the limit; else below.
+    /// The condition fails above the limit; otherwise below.
     above: bool,
     /// The limit.
     limit: Limit,
@@ -123,7 +123,7 @@ pub struct Condition {
 enum Limit {
     /// In the metric's own unit.
     Absolute(f64),
-    /// As a ratio to what it is compared with: +5% is 1.05.
+    /// Ratio to the value that the metric is compared with: +5% is 1.05.
     Relative(f64),
 }
 
@@ -240,7 +240,7 @@ fn limit_of(metric: Metric, name: &str, text: &str) -> Result<Limit, Unreadable>
     }
 }
 
-/// What was measured of a metric, or how it changed, as a ratio.
+/// Measured value of a metric, or its change as a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
     /// The value.
@@ -277,10 +277,10 @@ impl Reading {
     }
 }
 
-/// What was measured of one server, or side, under one load.
+/// Measurements of one server, or side, under one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subject {
-    /// Its name, with the load's where there are several.
+    /// Name of the server or side, with the load's where there are several.
     pub name: String,
     /// The request whose figures these are; none: of all together.
     pub request: Option<String>,
@@ -298,11 +298,11 @@ pub struct Subject {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It is kept.
+    /// The limit is kept.
     Held,
-    /// It cannot be said.
+    /// The figures do not show whether the limit is kept.
     NotKnown,
-    /// It is not kept.
+    /// The limit is not kept.
     Broken,
 }
 
@@ -311,7 +311,7 @@ pub enum Outcome {
 pub struct Judged {
     /// The condition, as it was written.
     pub condition: String,
-    /// What it was judged for.
+    /// Name of the server, side or request that the condition was judged for.
     pub subject: String,
     /// How it came out.
     pub outcome: Outcome,

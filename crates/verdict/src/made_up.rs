@@ -1,4 +1,4 @@
-//! What tests of several files need.
+//! Values that tests of several files need.
 
 use prony_record::verdict::{Bands, Comparison, Quantity, Terms, Verdict};
 use prony_stats::{Estimate, Interval, Unit};

@@ -1,5 +1,5 @@
-//! What has to be known to read a duel's figures: rates that were missed or lowered, and parts of rounds
-//! that were left out.
+//! Notes that a reader of a duel's figures needs: rates that were missed or lowered, and parts of rounds that were left
+//! out.
 
 use crate::doubt::unseen;
 use crate::duel::column;

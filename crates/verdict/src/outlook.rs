@@ -1,4 +1,4 @@
-//! What a duel can still find in the time it has, judged by how much its rounds spread so far.
+//! Differences that a duel can still find in the time it has, judged by how much its rounds spread so far.
 
 use crate::duel::column;
 use prony_record::verdict::{Quantity, Terms, Values};
@@ -15,12 +15,12 @@ const COARSE: f64 = 0.05;
 /// And when something else can be found this many times better.
 const FINER: f64 = 2.0;
 
-/// What is to be expected of a comparison by the end of the duel.
+/// Expected result of a comparison at the end of the duel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outlook {
     /// The side's place among the sides; it is compared with the first.
     pub side: usize,
-    /// What is compared.
+    /// Quantity that is compared.
     pub quantity: Quantity,
     /// The smallest difference, as a share, that is found in four duels of five: the minimum detectable
     /// effect.
@@ -35,7 +35,7 @@ pub struct Outlook {
     made: u32,
 }
 
-/// What is to be expected of two series of values, as far as both have them.
+/// Expected result of a comparison of two series of values, as far as both have them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Prospect {
     /// See [`Outlook::detectable`].
@@ -45,7 +45,7 @@ pub(crate) struct Prospect {
     rounds: u32,
 }
 
-/// What the rounds so far let expect after `end` rounds; none from less than two rounds with both values.
+/// Expected result after `end` rounds, by the rounds so far; None from less than two rounds with both values.
 pub(crate) fn prospect(
     ours: &[Option<f64>],
     theirs: &[Option<f64>],

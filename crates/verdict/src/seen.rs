@@ -1,4 +1,4 @@
-//! What a duel has seen, and what it says of that: while it runs, and again from the notebook.
+//! Observations of a duel and its report: while it runs, and again from the notebook.
 
 use crate::by_name::{self, Named, NamedReport};
 use crate::by_rate;
@@ -19,7 +19,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(title = "prony duel")]
 pub struct DuelReport {
-    /// Its run in the notebook.
+    /// Number of the duel's run in the notebook.
     pub run: i64,
     /// The sides; the others are compared with the first.
     pub sides: Vec<SideReport>,
@@ -31,14 +31,14 @@ pub struct DuelReport {
     pub band: f64,
     /// Every other side against the first, in every quantity.
     pub comparisons: Vec<Comparison>,
-    /// What it all says.
+    /// Results of the duel, in sentences.
     pub sentences: Vec<String>,
-    /// What else has to be known to read them: the rate was lowered, or missed, or a part was left out.
+    /// Notes that a reader of the sentences needs: the rate was lowered, or missed, or a part was left out.
     pub notes: Vec<String>,
-    /// It ended before everything was settled: by the user, because time was up, or because the rest could
-    /// not be settled in time.
+    /// The duel ended before everything was settled: by the user, because time was up, or because the rest could not be
+    /// settled in time.
     pub cut_short: bool,
-    /// What the checks found, by side.
+    /// Findings of the checks, by side.
     pub checks: Vec<Finding>,
     /// How it was measured, and what of that a pilot has found; null for duels of earlier versions.
     pub design: Option<Design>,
@@ -55,11 +55,12 @@ pub struct DuelReport {
 /// A side.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SideReport {
-    /// What it is called.
+    /// Name of the side.
     pub name: String,
-    /// Its command line; empty when prony did not start it.
+    /// Command line of the side; empty when prony did not start it.
     pub command: String,
-    /// What is known of its version: the commit and its subject for a revision; empty when nothing is.
+    /// Version of the side as far as it is known: the commit and its subject for a revision; empty when nothing is
+    /// known.
     pub version: String,
     /// The share of its requests that failed, 0 to 1.
     pub errors: f64,
@@ -74,7 +75,7 @@ pub struct SideReport {
 /// A quantity of a side.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
-    /// Which.
+    /// Quantity whose mean is given.
     pub quantity: Quantity,
     /// The mean over the rounds.
     pub value: Estimate,
@@ -108,28 +109,28 @@ fn memory(rounds: &[Vec<Values>], side: usize) -> Option<Estimate> {
 pub struct Raised {
     /// The side's place among the sides.
     pub side: usize,
-    /// What was found, as it was found first.
+    /// Finding of the check, as it was first raised.
     pub finding: Finding,
     /// Number of the side's measurements it was raised in.
     pub times: u32,
 }
 
-/// What has been seen in whole rounds.
+/// Observations of whole rounds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
     /// The sides' names; the others are compared with the first.
     pub names: Vec<String>,
-    /// Their command lines; empty where prony did not start them.
+    /// Command lines of the sides; empty where prony did not start them.
     pub commands: Vec<String>,
-    /// What is known of their versions.
+    /// Versions of the sides; empty where they are not known.
     pub versions: Vec<String>,
-    /// Their requests that failed, and all that ended.
+    /// Failed requests of each side, and all of its requests that ended.
     pub failed: Vec<(u64, u64)>,
     /// The most memory of their processes, in bytes; 0 when unknown.
     pub memory: Vec<u64>,
     /// Requests per second at the common rate, of the last round.
     pub rate: Option<f64>,
-    /// What checks found.
+    /// Checks that were raised, by side.
     pub raised: Vec<Raised>,
     /// Measurements of each side that checks have looked at.
     pub measurements: Vec<u32>,
@@ -156,8 +157,7 @@ impl Seen {
         }
     }
 
-    /// What a part of a side's round has shown besides its values; the same check is kept once, and
-    /// counted.
+    /// Adds the observations of a part of a side's round, besides its values. The same check is kept once, and counted.
     pub fn add(&mut self, side: usize, trial: &Trial) {
         trial.command_line.clone_into(&mut self.commands[side]);
         if let Some(version) = &trial.server_version {
@@ -187,8 +187,8 @@ impl Seen {
         }
     }
 
-    /// What checks found: each check once, with the sides it was raised for and in how many of their
-    /// measurements; the text is the first side's.
+    /// Findings of the checks, each check once, with the sides that it was raised for and in how many of their
+    /// measurements. The text is that of the first side.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         let mut all: Vec<(&Raised, Vec<String>)> = Vec::new();
@@ -233,7 +233,8 @@ impl Seen {
         Ok(all)
     }
 
-    /// What it says if it ends here. `finished`: it ended by itself, and neither goes on, nor failed, nor was ended by its user.
+    /// Returns the report on the duel if it ends here. `finished`: it ended by itself, and neither goes on, nor failed,
+    /// nor was ended by its user.
     ///
     /// A duel that has neither all its rounds nor what it was to end for was cut short. If its time was over, or nothing
     /// more was to be found, that has nothing to do with what was seen, or makes a difference less likely to be called: so

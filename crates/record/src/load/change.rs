@@ -3,7 +3,7 @@
 use super::Load;
 use crate::{Stage, stages};
 
-/// What changes while a load lasts, and how.
+/// Setting that changes while a load lasts, with its stages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change<'a> {
     /// The rate of an open loop.
@@ -13,7 +13,7 @@ pub enum Change<'a> {
 }
 
 impl Change<'_> {
-    /// Its stages.
+    /// Stages of the change.
     #[must_use]
     pub fn stages(&self) -> &[Stage] {
         match self {
@@ -23,7 +23,7 @@ impl Change<'_> {
 }
 
 impl Load {
-    /// What changes while the load lasts, if anything does.
+    /// Setting that changes while the load lasts; None where nothing does.
     #[must_use]
     pub fn changes(&self) -> Option<Change<'_>> {
         match (self.stages.as_slice(), self.connection_stages.as_slice()) {

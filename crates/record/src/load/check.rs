@@ -13,9 +13,9 @@ const LEAST_WINDOW: Duration = Duration::from_millis(10);
 pub struct Invalid {
     /// The option's key.
     pub option: &'static str,
-    /// What it must be.
+    /// Requirement that the option does not meet, to follow "must be".
     pub must: &'static str,
-    /// What it is.
+    /// Value of the option.
     pub found: String,
 }
 

@@ -1,9 +1,9 @@
-//! What a server is spoken to over.
+//! Transport and HTTP version of the connections to a server.
 
 use crate::word::words;
 
 words! {
-    /// What HTTP is spoken over, and which version of it.
+    /// Transport under HTTP, and the version of HTTP.
     #[derive(Default)]
     Over {
         /// HTTP/1.1 over TCP.
@@ -31,7 +31,7 @@ words! {
 }
 
 impl Over {
-    /// That of both.
+    /// Variant with or without TLS, and with HTTP/2 or HTTP/1.1.
     #[must_use]
     pub const fn of(tls: bool, http2: bool) -> Self {
         match (tls, http2) {

@@ -20,7 +20,7 @@ const MOST_SAMPLES: u64 = 1_000_000_000_000_000;
 /// take a hundredth of the memory of [`Distributions`], so a run of many trials is held in this form.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Encoded {
-    /// What the response times are worth as independent samples.
+    /// Number of independent samples that the response times are worth.
     #[serde(default)]
     pub effective: EffectiveSamples,
     /// By kind: HdrHistogram's V2 format, compressed; nanoseconds. In JSON in base64.
@@ -65,7 +65,7 @@ impl Encoded {
         }
     }
 
-    /// Their length, in bytes.
+    /// Total length of the encoded distributions, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.times.values().map(Vec::len).sum()

@@ -1,11 +1,11 @@
-//! What a request costs a server in two runs that have both looked into it (`--why`).
+//! Cost of a request in a server, in two runs that have both looked into it (`--why`).
 
 use crate::kept::ReportError;
 use prony_notebook::{Notebook, Run};
 use prony_record::anatomy::Dissections;
 use prony_verdict::why::{Anatomy, anatomy};
 
-/// What a request costs depends on the rate: rates that are further apart than this share are not compared.
+/// Largest relative difference of two rates at which costs are compared: the cost of a request depends on the rate.
 const APART: f64 = 0.05;
 
 /// Where the cost of a request differs, for each server of both; and those that cannot be compared, in words.

@@ -51,18 +51,18 @@ pub struct Change {
     pub at: usize,
     /// The mean after it as a multiple of the one before, with its interval over runs.
     pub ratio: Estimate,
-    /// What it is, in words: `slower since run 31 (3f2a9c1, 2026-03-12): 0.930× (0.910 to 0.950)`.
+    /// Description of the change: `slower since run 31 (3f2a9c1, 2026-03-12): 0.930× (0.910 to 0.950)`.
     pub words: String,
 }
 
-/// What became of a cell.
+/// History of a measure of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
-    /// What was looked at.
+    /// Measure that is examined.
     pub measure: Measure,
     /// The runs that have it, in the order of their numbers.
     pub points: Vec<Point>,
-    /// What lies between changes; one stretch if there are none.
+    /// Stretches between changes; one stretch if there are no changes.
     pub stretches: Vec<Stretch>,
     /// The changes, in the order of runs.
     pub changes: Vec<Change>,
@@ -125,8 +125,7 @@ impl History {
         })
     }
 
-    /// What there is to say, in a sentence: the latest change, or that there is none, or that there are
-    /// too few runs to tell.
+    /// Result in a sentence: the latest change, or that there is none, or that there are too few runs to tell.
     pub fn sentence(&self) -> String {
         let n = self.points.len();
         if let Some(last) = self.changes.last() {

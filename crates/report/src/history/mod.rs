@@ -10,7 +10,7 @@ use prony_record::Host;
 use prony_record::trial::label;
 use std::collections::{BTreeMap, HashMap};
 
-/// What is looked at.
+/// Measure of a cell that is examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// Right answers per second.
@@ -34,7 +34,7 @@ impl Measure {
         }
     }
 
-    /// What it is, for people.
+    /// Title of the measure, for people.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Throughput => "Throughput",
@@ -44,7 +44,7 @@ impl Measure {
     }
 }
 
-/// What a run has of a cell.
+/// Figures of a cell in one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Visit {
     /// The run's number.
@@ -66,7 +66,7 @@ pub struct Visit {
 }
 
 impl Visit {
-    /// Its values, by trial.
+    /// Values of a measure, by trial.
     pub fn values(&self, measure: Measure) -> &[f64] {
         match measure {
             Measure::Throughput => &self.throughput,
@@ -87,7 +87,7 @@ pub struct Cell {
     pub load: String,
     /// The experiment's name.
     pub experiment: String,
-    /// What the servers had to answer.
+    /// Contract or requests that the servers had to answer, in words.
     pub contract: String,
     /// The host's processor, processors and memory.
     pub host: String,
@@ -96,8 +96,8 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// What else changed from run to run, in words, in the order of runs: a change of the figures at
-    /// the same place may be its doing.
+    /// Other changes from run to run, in words, in the order of runs. A change of the figures at the same place may be
+    /// their effect.
     pub fn circumstances(&self) -> Vec<String> {
         let mut all = Vec::new();
         for pair in self.visits.windows(2) {
@@ -203,8 +203,8 @@ pub fn cell_of<'a>(
     })
 }
 
-/// What two hosts must have in common for their figures to be compared, as for a calibration; the
-/// kernel may differ, and is named.
+/// Properties that two hosts must have in common for their figures to be compared, as for a calibration. The kernel may
+/// differ, and is reported.
 fn host(host: &Host) -> String {
     let memory = crate::show::bytes(host.memory as f64);
     format!("{}, {} CPUs, {memory}", host.cpu, host.cpus)

@@ -1,4 +1,4 @@
-//! What a load asked of the server, in words.
+//! Description of the load that was requested, in words.
 
 use super::LoadReport;
 use crate::show;

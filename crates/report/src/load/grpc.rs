@@ -1,4 +1,4 @@
-//! What a load over gRPC reports.
+//! Report on a load over gRPC.
 
 use crate::show;
 use prony_record::Grpc;
@@ -6,19 +6,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What was seen of gRPC.
+/// Observations of gRPC.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct GrpcReport {
     /// Messages in the answers to the calls that ended in the measurement.
     pub messages: u64,
     /// The same per second.
     pub messages_per_second: f64,
-    /// Those calls by their status, such as `OK`; `none` where the answer had no status.
+    /// Calls that ended in the measurement by their status, such as `OK`; `none` where the answer had no status.
     pub statuses: BTreeMap<String, u64>,
 }
 
 impl GrpcReport {
-    /// Of a measurement of so many seconds.
+    /// Report on a measurement of `seconds` seconds.
     #[must_use]
     pub fn of(seen: &Grpc, seconds: f64) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What a load found by machine, where several sent it, or a slow client measured beside it.
+//! Results of a load by machine, where several sent it, or a slow client measured beside it.
 
 use super::named::Named;
 use crate::show;
@@ -6,27 +6,27 @@ use prony_record::{ByHost, Generator, Nanos, Outcomes, Percentiles};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What one of the machines that sent a load saw.
+/// Observations of one of the machines that sent a load.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct HostReport {
     /// The machine's name.
     pub host: String,
-    /// Its connections.
+    /// Number of the machine's connections.
     pub connections: u64,
-    /// What became of its requests.
+    /// Outcomes of the machine's requests.
     pub outcomes: Outcomes,
     /// Response times: from when a request was due until it was answered.
     pub response: Percentiles,
     /// How late the generator itself was; open loop only.
     pub generator_lateness: Option<Percentiles>,
-    /// What it used.
+    /// Resources that the machine's generator used.
     pub generator: Generator,
     /// The most by which its clock may have been misread, in nanoseconds. Latencies are measured on one clock and do not
     /// depend on it; only windows of different machines may be so far apart.
     pub clock_error_ns: Nanos,
     /// How much too late it heard when the load begins, in nanoseconds; 0: in time.
     pub late_start_ns: Nanos,
-    /// It is a slow client that measures beside the load: its requests are not among the load's.
+    /// The machine is a slow client that measures beside the load: its requests are not among the load's.
     pub measuring: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a load found by name: of a request, a session or a machine.
+//! Results of a load by name: of a request, a session or a machine.
 
 use super::LoadReport;
 use super::{host, request, session};
@@ -12,12 +12,12 @@ pub struct Named {
     pub heads: Vec<&'static str>,
     /// One for each name, with a cell for each column.
     pub rows: Vec<Vec<String>>,
-    /// What else is to be said, each with a word for what it is about, such as `failed`.
+    /// Further remarks, each with a word for its subject, such as `failed`.
     pub notes: Vec<(&'static str, String)>,
 }
 
 impl Named {
-    /// As plain text.
+    /// The table and its notes as plain text, for a terminal of `width` columns.
     fn text(&self, width: usize) -> String {
         let names = self.heads.iter().take(1).map(|&head| (head, Align::Left));
         let numbers = self.heads.iter().skip(1).map(|&head| (head, Align::Right));
@@ -45,7 +45,7 @@ impl LoadReport {
         all.into_iter().filter(|one| !one.rows.is_empty()).collect()
     }
 
-    /// They as plain text.
+    /// The tables by name as plain text, for a terminal of `width` columns.
     pub(super) fn by_name_text(&self, width: usize) -> String {
         self.by_name().iter().map(|one| one.text(width)).collect()
     }

@@ -30,7 +30,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// What the stages asked for in it: a rate, or connections.
+    /// Rate or number of connections that the stages prescribed for the window.
     pub(super) fn asked(&self) -> f64 {
         self.rate_asked.or(self.connections).unwrap_or_default()
     }

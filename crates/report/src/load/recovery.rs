@@ -13,10 +13,11 @@ const ALIKE: f64 = 1.1;
 /// A server answers as before when the median response time is at most this times what it was. A shift of a few per
 /// cent is lost among what windows differ by anyway, and a queue that is being worked off makes it many times as much.
 const BACK: f64 = 2.0;
-/// So many windows one after the other, so that a single one between two bad ones is no recovery.
+/// Number of good windows in a row that are a recovery: a single one between two bad ones is none.
 const IN_A_ROW: usize = 2;
 
-/// What came after a spike: a stage, or the top of a ramp, after which the rate or the number of connections falls.
+/// Recovery after a spike. A spike is a stage, or the top of a ramp, after which the rate or the number of connections
+/// falls.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Recovery {
     /// When the spike ended, in seconds since the load's start.

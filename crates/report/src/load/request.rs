@@ -1,4 +1,4 @@
-//! What a load found by request, where it sends several.
+//! Results of a load by request, where it sends several.
 
 use super::encoding;
 use super::named::Named;

@@ -1,4 +1,4 @@
-//! What the server of a load used, where its processes are on this machine.
+//! Resources that the server of a load used, where its processes are on this machine.
 
 use crate::show;
 use prony_record::{Observation, Phase, Resources};

@@ -1,4 +1,4 @@
-//! What a load found by session, where users go through several steps.
+//! Results of a load by session, where users go through several steps.
 
 use super::SessionReport;
 use super::named::Named;

@@ -1,10 +1,10 @@
-//! What was sent over WebSocket.
+//! Report on the messages that were sent over WebSocket.
 
 use crate::show;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What was sent over WebSocket.
+/// Messages that were sent over WebSocket: their size and kind, and how many were in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WsReport {
     /// Length of each message's payload, in bytes.

@@ -9,26 +9,26 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a machine did of a load, over all trials of all servers under it.
+/// Work of a machine for a load, over all trials of all servers under it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct GeneratorReport {
     /// The load's label.
     pub load: String,
     /// The machine's name.
     pub host: String,
-    /// Its connections in a trial, the most.
+    /// Largest number of the machine's connections in a trial.
     pub connections: u64,
     /// Right answers.
     pub answers: u64,
     /// Requests that ended without the answer that was expected.
     pub failed: u64,
-    /// Its part of all right answers, 0 to 1; null for a slow client that measures beside the load, whose requests are not among
-    /// the load's.
+    /// Share of all right answers that the machine received, 0 to 1. Null for a slow client that measures beside the
+    /// load, whose requests are not among the load's.
     pub share: Option<f64>,
     /// The 99th percentile of its response times divided by that of all machines together: the median over trials; null
     /// where no trial has both.
     pub p99_ratio: Option<f64>,
-    /// Its CPU time per request, in microseconds; null without a request.
+    /// CPU time of the machine's generator per request, in microseconds; null without a request.
     pub cpu_us_per_request: Option<f64>,
     /// The busiest thread's work in the trial in which that was most, as a part of the measured time, 0 to 1.
     pub busy: f64,
@@ -38,7 +38,7 @@ pub struct GeneratorReport {
     pub late_start_ns: Nanos,
 }
 
-/// What a machine did in a trial, and the 99th percentile of all machines together.
+/// Observations of a machine in a trial, and the 99th percentile of all machines together, in nanoseconds.
 type Share<'a> = (&'a HostShare, Option<Nanos>);
 
 /// The machines of these trials, by load; none where prony itself sent it.
@@ -147,7 +147,7 @@ pub fn sentence(one: &GeneratorReport) -> String {
     )
 }
 
-/// They as a table.
+/// The machines as a table, for a terminal of `width` columns; empty without machines.
 pub(super) fn text(all: &[GeneratorReport], width: usize) -> String {
     if all.is_empty() {
         return String::new();

@@ -1,4 +1,4 @@
-//! What encryption and HTTP/2 cost: each server beside itself over plain HTTP/1.1, in the same run.
+//! Cost of encryption and HTTP/2: each server compared with itself over plain HTTP/1.1, in the same run.
 
 use super::ByCell;
 use super::cell::{rate, ratio_of};
@@ -15,7 +15,7 @@ use serde::Serialize;
 pub struct OverReport {
     /// The server's name.
     pub server: String,
-    /// Its workers.
+    /// Number of the server's workers.
     pub workers: u32,
     /// The load's label.
     pub load: String,
@@ -26,7 +26,7 @@ pub struct OverReport {
     pub throughput: Option<Estimate>,
     /// CPU time of the server per request, in the same way.
     pub cpu: Option<Estimate>,
-    /// What connections over TLS agreed on; null without TLS.
+    /// Parameters that connections over TLS negotiated; null without TLS.
     pub tls: Option<Tls>,
     /// All of this in a sentence.
     pub sentence: String,

@@ -14,14 +14,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A rig of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RigReport {
-    /// Its name.
+    /// Name of the rig.
     pub rig: String,
     /// Rounds that it has measured, at least in part.
     pub rounds: u64,
     /// Trials that yielded figures.
     pub trials: u64,
-    /// What it gives as a multiple of what all rigs give, for the same servers under the same loads; null where chance
-    /// cannot be told from a difference.
+    /// Throughput of the rig as a multiple of that of all rigs, for the same servers under the same loads. Null where a
+    /// difference cannot be distinguished from chance.
     pub throughput: Option<f64>,
 }
 
@@ -78,7 +78,7 @@ pub(super) fn rigs(trials: &[Trial]) -> (Vec<RigReport>, Option<Finding>) {
 }
 
 impl RigReport {
-    /// It in a few words: `h1 3 rounds (1.020×)`.
+    /// The rig in a few words: `h1 3 rounds (1.020×)`.
     #[must_use]
     pub fn words(&self) -> String {
         let rounds = match self.rounds {

@@ -59,7 +59,7 @@ impl RunReport {
         out
     }
 
-    /// What was found, in a sentence for each load; or why nothing was.
+    /// Result in a sentence for each load, or the reason why there is none.
     #[must_use]
     pub fn result(&self) -> String {
         let loads = self.by_load();
@@ -78,7 +78,8 @@ impl RunReport {
         }
     }
 
-    /// Which servers are faster or slower than the baseline, and which of them are not known to be: what is read first.
+    /// Sentence that is read first: the servers that are faster or slower than the baseline, and those that are not
+    /// known to be.
     #[must_use]
     pub fn sentence(&self, cells: &[&CellReport]) -> String {
         let base = &self.run.baseline;
@@ -125,7 +126,7 @@ impl RunReport {
         show::findings(&lines)
     }
 
-    /// What is spoken over what costs, a line for each server and load.
+    /// Cost of encryption and HTTP/2, a line for each server and load.
     fn over_text(&self) -> String {
         let lines = self.over.iter().map(|over| format!("{}\n", over.sentence));
         lines.collect()

@@ -23,7 +23,7 @@ impl CellTimes {
         self.merged.merge(trial);
     }
 
-    /// Those of all trials together.
+    /// Distributions of all trials together.
     #[must_use]
     pub fn merged(&self) -> &Distributions {
         &self.merged

@@ -23,7 +23,8 @@ pub(super) fn short(name: &str) -> String {
     format!("{begin}…{end}")
 }
 
-/// What stands between such brackets, the outermost, becomes `…`. Those of operators are no brackets.
+/// Replaces the text between each outermost pair of `open` and `close` by `…`. Characters of operators do not count as
+/// brackets.
 fn without(name: &str, open: char, close: char) -> String {
     let mut out = String::new();
     let mut depth = 0_usize;

@@ -1,5 +1,4 @@
-//! What one trial at a rate says: the limits were kept, or the server broke them, or it is not clear who
-//! did.
+//! Judgement of one trial at a rate: the limits were kept, the server broke them, or the cause is not clear.
 
 use prony_record::service::{Limited, Limits, Outcome, Unclear};
 use prony_record::times::percentile;
@@ -14,7 +13,8 @@ const BREAKING: [&str; 4] = [
     "wrong-answers",
     "unsolicited",
 ];
-/// So many response times beyond a limit are too many for a percentile of which no more than [`BEYOND`] are expected there.
+/// Response times beyond a limit that are certainly too many, for a percentile of which no more than [`BEYOND`] are
+/// expected there.
 const SURELY: f64 = 10.0;
 /// A percentile is judged when so many response times are expected beyond it. A trial says little then, but many are made.
 pub const BEYOND: f64 = 3.0;
@@ -28,11 +28,11 @@ const MARGIN: f64 = 1.25;
 /// many requests as the CPU time of one lets it: on a sibling of a busy core a request takes up to twice
 /// the CPU time.
 const THREADS_MARGIN: f64 = 2.0;
-/// Of the time that the server could have had, at most this share is taken for lost: from a few percent
-/// that are left nothing can be computed.
+/// Largest share of the time that the server could have had which is taken for lost. If only a few percent were left,
+/// nothing could be computed from them.
 const MOST_LOST: f64 = 0.9;
 
-/// What a trial at a rate has shown.
+/// Measurements of a trial at a rate.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
     /// Requests per second that were due.
@@ -43,15 +43,15 @@ pub struct Shown<'a> {
     pub response: &'a Times,
     /// How late the generator itself was, in nanoseconds.
     pub late: &'a Times,
-    /// What became of the requests.
+    /// Outcomes of the requests.
     pub outcomes: &'a Outcomes,
-    /// What the machine used.
+    /// Resources that the server and the machine used.
     pub resources: &'a Resources,
-    /// What the checks found.
+    /// Findings of the checks.
     pub checks: &'a [Finding],
 }
 
-/// What that is, held against the limits.
+/// Judgement of a trial's measurements against the limits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     /// The limited percentiles, in the order of the limits.
@@ -61,14 +61,14 @@ pub struct Judged {
     /// How many responses were late or failed, as a multiple of what the limits allow: of the limit of which that is the most. At
     /// least [`MOST`] where something else was broken.
     pub excess: f64,
-    /// What was not kept, in words; empty when everything was.
+    /// Limits and checks that were not kept, in words; empty when all were.
     pub broken: Vec<String>,
     /// Why that may not have been the server's doing.
     pub unclear: Option<Unclear>,
 }
 
 impl Judged {
-    /// What it says about the server.
+    /// Conclusion about the server.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         match (self.broken.is_empty(), self.unclear) {
@@ -184,7 +184,7 @@ fn judged(n: f64, share: f64) -> bool {
     n * (1.0 - share) >= BEYOND * (1.0 - 1e-9)
 }
 
-/// Whose doing, if not the server's, it may be that a limit was broken.
+/// Cause other than the server that may have broken a limit; None where the server must have broken it.
 fn doubt(shown: &Shown<'_>, by_lateness: bool) -> Option<Unclear> {
     // No other process makes an answer wrong, or speaks for the server.
     let lies = |name| raised(shown.checks, name).is_some();

@@ -1,4 +1,5 @@
-//! What trials at rates say about a capacity: the rate up to which a start keeps the limits, and between which rates it lies.
+//! Conclusion about a capacity from trials at rates: the rate up to which a start keeps the limits, and the rates that
+//! bound it.
 
 use super::Tried;
 use prony_record::service::{Known, Outcome, Unclear};
@@ -13,7 +14,7 @@ const WIDE: f64 = 1.3;
 /// Seconds of a trial of weight 1.
 const SECONDS: f64 = 2.0;
 
-/// What a start has shown, in requests per second.
+/// Rates that bound the capacity of a start, in requests per second.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Bracket {
     /// The highest rate that it kept; none where it kept none.
@@ -30,8 +31,8 @@ impl Bracket {
     }
 }
 
-/// What trials say, in the order in which they were made. Those that are unclear say nothing against the
-/// server.
+/// Capacity as the trials show it; `trials` are in the order in which they were made. Unclear trials are no evidence
+/// against the server.
 #[must_use]
 pub fn known(trials: &[Tried]) -> Known {
     let starts = brackets(trials);
@@ -94,7 +95,7 @@ fn gap(starts: &[Bracket]) -> Option<(f64, f64)> {
     gap.filter(|(held, failed)| held < failed)
 }
 
-/// Those that say something about the server.
+/// Trials that are evidence about the server: all but the unclear ones.
 fn clear(trials: &[Tried]) -> Vec<threshold::Trial> {
     let clear = trials
         .iter()
@@ -109,7 +110,7 @@ fn clear(trials: &[Tried]) -> Vec<threshold::Trial> {
         .collect()
 }
 
-/// What each start has shown, in their order: the highest rate that it kept, and the lowest above that which it broke.
+/// Bracket of each start, in their order: the highest rate that it kept, and the lowest above that which it broke.
 #[must_use]
 pub fn brackets(trials: &[Tried]) -> Vec<Bracket> {
     let starts = trials

@@ -198,8 +198,8 @@ impl Queue {
     }
 }
 
-/// Of servers whose trials say clearly what they keep, and of such whose short trials mostly look better than they are. Of 150
-/// searches 142 are expected to be right, and 134 or fewer in one series of a hundred.
+/// Tests servers whose trials show clearly what they keep, and servers whose short trials mostly look better than they
+/// are. Of 150 searches 142 are expected to be right, and 134 or fewer in one series of a hundred.
 #[test]
 fn the_interval_holds_where_starts_differ() {
     covered(&[

@@ -18,16 +18,16 @@ use prony_record::verdict::{Cause, Comparison, Quantity, Values, Verdict, Withhe
 use prony_stats::compare::Better;
 use prony_stats::sequential::Plan;
 
-/// Which of two sides a verdict prefers.
+/// Side of a pair that a verdict prefers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Preferred {
     First,
     This,
-    /// They are the same.
+    /// The sides are the same.
     Neither,
 }
 
-/// Whom this verdict prefers; none where there is no verdict, or where more is neither better nor worse.
+/// Side that this verdict prefers; None where there is no verdict, or where more is neither better nor worse.
 fn preferred(one: &Comparison) -> Option<Preferred> {
     match (one.verdict, one.quantity.better()) {
         (Verdict::Inconclusive | Verdict::More | Verdict::Fewer, _) => None,

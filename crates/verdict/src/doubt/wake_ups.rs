@@ -14,14 +14,14 @@ const ALIKE: f64 = 0.005;
 /// Wake-ups that differ by more than this share are the code's doing, such as one more thread that each
 /// request passes through.
 const FAR_APART: f64 = 0.25;
-/// What a wake-up may cost at most, in nanoseconds of CPU time: going to sleep, being woken, and the
-/// system calls that find out what has arrived; on a virtual machine an interrupt is expensive. More than
-/// this for each wake-up less is not explained by wake-ups.
+/// Largest cost of a wake-up, in nanoseconds of CPU time: going to sleep, being woken, and the system calls that find
+/// out what has arrived. On a virtual machine an interrupt is expensive. A larger difference for each wake-up saved is
+/// not explained by wake-ups.
 const MOST_PER_WAKE_UP: f64 = 10_000.0;
 /// Response times whose ratio lies beyond this are not explained by wake-ups.
 const SMALL: f64 = 1.25;
 
-/// What both sides of a comparison have per request.
+/// CPU time and wake-ups per request, of both sides of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct PerRequest {
     /// CPU time, in nanoseconds: of the first side, and of this one.
@@ -31,7 +31,7 @@ pub(super) struct PerRequest {
 }
 
 impl PerRequest {
-    /// Of a side and the first, over the rounds that both have.
+    /// Means of a side and the first, over the rounds that both have; None where there is no such round.
     pub(super) fn of(rounds: &[Vec<Values>], side: usize) -> Option<Self> {
         let both = |quantity: Quantity| {
             let pair = |round: &Vec<Values>| round[0].of(quantity).zip(round[side].of(quantity));

@@ -1,4 +1,4 @@
-//! As much of the rounds as is worth keeping.
+//! Reduction of the rounds to the part that is worth keeping.
 
 use super::part::Part;
 use prony_record::anatomy::{Dissection, Dissections};

@@ -1,5 +1,6 @@
-//! Which parts of a request cost more or less than another server's: differences paired by round, with intervals, and
-//! the false discovery rate controlled over all parts, counts and waits of a pair of servers; the whole is judged by itself.
+//! Parts of a request that cost more or less than another server's. Differences are paired by round, with intervals.
+//! The false discovery rate is controlled over all parts, counts and waits of a pair of servers; the whole is judged by
+//! itself.
 
 mod kept;
 mod one_sided;
@@ -53,20 +54,20 @@ pub struct Anatomy {
     pub sides: Vec<Body>,
     /// Every other server against the first.
     pub differences: Vec<Against>,
-    /// What the system did not allow, with what would allow it.
+    /// Measurements that the system did not allow, each with what would allow it.
     pub refused: Vec<String>,
 }
 
 /// A server by itself.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Body {
-    /// Its name.
+    /// Name of the server.
     pub name: String,
-    /// What a request costs it, and where.
+    /// Cost of a request and where it arises, in a sentence.
     pub sentence: String,
     /// Requests that ended, in all measurements.
     pub requests: u64,
-    /// Those of them that were not answered as expected.
+    /// Requests that ended without the expected answer, in all measurements.
     pub failed: u64,
     /// Requests that were due and were not sent: the server or the generator did not keep up with the rate.
     pub unsent: u64,
@@ -109,22 +110,23 @@ pub struct Body {
 /// A server against the first.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Against {
-    /// Its name.
+    /// Name of the server that is compared with the first.
     pub side: String,
-    /// What it all says.
+    /// Result of the comparison, in a sentence.
     pub sentence: String,
     /// CPU time per request.
     pub cpu: Option<Difference>,
     /// The same by part: those that differ first, by how much; then the others.
     pub parts: Vec<(Part, Difference)>,
-    /// Of each part [`Part::OnlyIn`] that differs, its functions.
+    /// Functions of each part [`Part::OnlyIn`] that differs.
     pub one_sided: Vec<OneSided>,
     /// Counts per request: those that differ first, by how many times; then the others.
     pub counts: Vec<(String, Difference)>,
     /// How long all threads together wait per request, by where they wait: those that differ first. Waits for requests are not
     /// among them.
     pub waits: Vec<(Part, Difference)>,
-    /// What is left of the difference of CPU time without the parts that differ, in nanoseconds per request.
+    /// Difference of CPU time that remains without the parts that differ, in nanoseconds per request; null where CPU
+    /// time is not known to differ.
     pub unexplained_ns: Option<f64>,
 }
 
@@ -133,15 +135,15 @@ pub struct Against {
 pub struct Difference {
     /// The first server's.
     pub base: f64,
-    /// This one's.
+    /// Value of the other server.
     pub side: f64,
-    /// This one's less the first's, with an ordinary 95% interval over rounds.
+    /// Value of the other server less that of the first, with an ordinary 95% interval over rounds.
     pub difference: Estimate,
     /// The probability of so large a difference between equal servers.
     pub p: f64,
-    /// They differ: of equal servers at most one pair in twenty has anything that is called different.
+    /// The servers differ: of equal servers at most one pair in twenty has anything that is called different.
     pub differs: bool,
-    /// Its part of the whole difference of CPU time, if that is one; 1 is all of it.
+    /// Share of the whole difference of CPU time, if CPU time differs; 1 is all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
 }
@@ -157,7 +159,8 @@ impl Difference {
     }
 }
 
-/// What the rounds say. One that does not have every server, which prony does not write, says nothing.
+/// Derives the anatomy from the rounds. A round that does not have every server, which prony does not write, is left
+/// out.
 #[must_use]
 pub fn anatomy(seen: &Dissections) -> Anatomy {
     let whole = |round: &&Vec<Dissection>| round.len() == seen.names.len();
@@ -323,7 +326,8 @@ fn row<K>(key: K, base: &[f64], side: &[f64], unit: Unit, least: f64) -> Option<
     })
 }
 
-/// Of a paired t test. Differences that are the same in every round leave no doubt, unless they are none.
+/// Returns the p-value of a paired t test. Differences that are the same in every round leave no doubt, unless they are
+/// zero.
 fn p_value(differences: &[f64]) -> f64 {
     let (Some(mean), Some(deviation)) = (average(differences), standard_deviation(differences))
     else {
@@ -486,9 +490,10 @@ fn wait_rows(base: &[&Dissection], side: &[&Dissection], least: f64) -> Vec<Row<
     rows
 }
 
-/// Which differ. The whole is the question that was asked, so it is not one of dozens: half of what may be wrong by chance
-/// is for it alone, and the other half for all parts, counts and waits together. Where the whole differs, they have both halves
-/// (Wiens, 2003: the fallback procedure), and of equal servers at most one pair in twenty gets anything called different.
+/// Marks the rows that differ. The whole is the question that was asked, so it is not one of dozens. Half of the errors
+/// that chance may cause is for it alone, and the other half for all parts, counts and waits together. Where the whole
+/// differs, they have both halves (Wiens, 2003: the fallback procedure). Of equal servers at most one pair in twenty
+/// gets anything called different.
 fn judge(
     cpu: &mut Option<Row<()>>,
     parts: &mut [Row<Part>],
@@ -514,7 +519,7 @@ fn judge(
     }
 }
 
-/// Those that differ first, the largest difference first.
+/// Sorts the rows: those that differ first, and the largest difference first.
 fn sorted<K>(mut rows: Vec<Row<K>>, size: fn(&Difference) -> f64) -> Vec<(K, Difference)> {
     rows.sort_by(|a, b| {
         let by_size = size(&b.value).total_cmp(&size(&a.value));

@@ -17,7 +17,8 @@ pub(super) struct Function {
     pub base: Vec<f64>,
 }
 
-/// What the functions of one server cost both, by round: the other one hardly anything.
+/// CPU time per request in the functions of one server, by round, in nanoseconds; the other server spends hardly any
+/// there.
 pub(super) struct Sum {
     pub side: Vec<f64>,
     pub base: Vec<f64>,
@@ -28,11 +29,11 @@ pub(super) struct Sum {
 pub struct OneSided {
     /// The server that runs them.
     pub server: String,
-    /// Their names, with nanoseconds per request, the largest first.
+    /// Names of the functions, with nanoseconds per request, the largest first.
     pub functions: Vec<(String, f64)>,
 }
 
-/// What the functions that only `side` runs cost, judged for each round by the others.
+/// Returns the cost of the functions that only `side` runs. For each round the other ones decide which these are.
 pub(super) fn sum(functions: &[Function], rounds: usize) -> Sum {
     let mut sum = Sum {
         side: vec![0.0; rounds],
@@ -49,7 +50,7 @@ pub(super) fn sum(functions: &[Function], rounds: usize) -> Sum {
     sum
 }
 
-/// Those that only `side` runs, by all rounds.
+/// Returns the functions that only `side` runs, by all rounds.
 pub(super) fn named(functions: &[Function], server: &str) -> OneSided {
     let mut functions: Vec<(String, f64)> = (functions.iter())
         .filter(|function| belongs(function, None))

@@ -1,16 +1,16 @@
-//! Which part of a request a sample belongs to. Every sample belongs to exactly one, so parts add up.
+//! Assignment of samples to the parts of a request. Every sample belongs to exactly one part, so parts add up.
 
 use prony_record::anatomy::Dissection;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What marks a frame of the kernel.
+/// Suffix of the name of each frame of the kernel.
 const KERNEL: &str = "_[k]";
-/// What the kernel calls the function that carries out a system call, by architecture and configuration.
+/// Prefixes that the kernel gives to functions that carry out a system call, by architecture and configuration.
 const CALLS: [&str; 4] = ["__x64_sys_", "__arm64_sys_", "__se_sys_", "__do_sys_"];
-/// What calls those functions. Some of them do nothing but call another one, to which the compiler makes them jump: they are in no
-/// stack, and the other one comes next.
+/// Functions that call those with [`CALLS`] in their names. Some of the latter do nothing but call another function, to
+/// which the compiler makes them jump. They are in no stack, and the other function comes next.
 const DISPATCH: [&str; 4] = [
     "do_syscall_64",
     "x64_sys_call",
@@ -51,7 +51,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// Of a folded stack.
+    /// Returns the part that a folded stack belongs to.
     #[must_use]
     pub fn of(stack: &str) -> Self {
         let innermost = stack.rsplit(';').next().unwrap_or(stack);
@@ -148,7 +148,8 @@ const IDLE: [&str; 17] = [
 ];
 
 impl Part {
-    /// As a wait: for what comes from outside. The less work a server has, the longer it waits for more.
+    /// Whether a wait in this part is for something from outside. The less work a server has, the longer it waits for
+    /// more.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         matches!(self, Self::Call(name) if IDLE.contains(&name.as_str()))

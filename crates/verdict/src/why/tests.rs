@@ -2,7 +2,7 @@ use super::*;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What a request costs in made-up servers: nanoseconds by stack, calls by name.
+/// Costs of a request in made-up servers: nanoseconds by stack, calls by name.
 struct MadeUp {
     stacks: Vec<(&'static str, f64)>,
     calls: Vec<(&'static str, f64)>,
@@ -126,7 +126,7 @@ fn kernel_time_is_explained_by_its_calls() {
     );
 }
 
-/// As `base`, with 24 functions that `base` does not have, each of 25 ns per request.
+/// Like `base`, with 24 functions that `base` does not have, each of 25 ns per request.
 fn with_framework() -> MadeUp {
     let mut made = base();
     made.stacks
@@ -372,7 +372,7 @@ fn without_samples_counts_are_compared_all_the_same() {
     assert!(side.parts.is_empty() && side.sampling.is_none() && side.cpu.is_some());
 }
 
-/// As `base`, with threads that wait so many nanoseconds per request for a lock, and for requests.
+/// Like `base`, with threads that wait for a lock and for requests, for `lock` and `idle` nanoseconds per request.
 fn waiting(lock: f64, idle: f64) -> impl Fn(&mut Xoshiro256PlusPlus) -> Dissection {
     move |rng| {
         let mut it = round(&base(), rng);

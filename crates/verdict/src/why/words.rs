@@ -6,7 +6,8 @@ use prony_record::anatomy::RUNNABLE;
 
 /// Parts and counts that are named at most.
 const NAMED: usize = 4;
-/// What makes up at least this share of the difference is named; smaller ones are in the table.
+/// Smallest share of the difference, or of one server's CPU time, at which a part is named; smaller ones are in the
+/// table.
 const WORTH_NAMING: f64 = 0.04;
 /// Where the whole is not known to differ, what makes up at least this share of all CPU time is named.
 const WORTH_NAMING_ALONE: f64 = 0.01;
@@ -15,7 +16,7 @@ const EXAMPLES: usize = 3;
 /// Kernel time is explained by its calls if these differ by this many per request.
 const MORE_CALLS: f64 = 0.05;
 
-/// What a request costs a server, and where most of it goes.
+/// Returns a sentence on the cost of a request in a server, and where most of it arises.
 pub(super) fn of_one(body: &Body) -> String {
     let Some(cpu) = body.cpu else {
         return format!("nothing is known of the CPU time of {}", body.name);
@@ -82,7 +83,7 @@ fn place(part: &Part) -> String {
     }
 }
 
-/// What differs, and by how much.
+/// Returns a sentence on the differences and their size.
 pub(super) fn sentence(base: &str, against: &Against) -> String {
     let Some(cpu) = &against.cpu else {
         return format!("nothing is known of the CPU time of {}", against.side);
@@ -174,7 +175,8 @@ fn range(cpu: &Difference) -> String {
     })
 }
 
-/// What only one server runs tells what it does that the other one does not, however little that costs.
+/// Whether a part that differs is named. A part that only one server runs always is, however little it costs: it shows
+/// the work that the other server does not do.
 fn worth_naming(part: &Part, row: &Difference, cpu: &Difference) -> bool {
     if matches!(part, Part::OnlyIn(_)) {
         return true;
