@@ -39,7 +39,7 @@ impl Address {
         }
     }
 
-    /// This machine has several names; those below `localhost` are of sites.
+    /// Returns the host; empty for this machine, which has several names. Names below `localhost` are those of sites.
     fn machine(&self) -> &str {
         let here = is_this_machine(&self.host) && !self.host.ends_with(".localhost");
         if here { "" } else { &self.host }

@@ -83,7 +83,7 @@ pub fn audit(documents: &[(String, String)]) -> Audit {
     }
 }
 
-/// What looks like figures, and was not understood.
+/// Lists the places that look like figures but were not understood, in the order of their lines.
 fn unread(document: &Document) -> Vec<Unread> {
     let known = document.unread.iter().map(|(line, what)| Unread {
         line: *line,

@@ -1,11 +1,11 @@
-//! What the rows or the columns of a table are: runs of one system, loads, or systems.
+//! Contents of a table's rows or columns: runs of one system, loads, or systems.
 
 use crate::load::{Kind, Load};
 use crate::names::{bare, is_ordinal};
 use crate::text::number::leading;
 use crate::words::words;
 
-/// What a row of labels names.
+/// Things that a row of labels names.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Axis {
     /// Runs of one thing.
@@ -18,7 +18,7 @@ pub(crate) enum Axis {
     Names,
 }
 
-/// What labels name, under the name that they have together.
+/// Finds the things that labels name, under the name that they have together.
 pub(crate) fn axis(name: &str, labels: &[&str]) -> Axis {
     if labels.len() < 2 {
         let load = labels.first().and_then(|label| load(name, label));

@@ -71,7 +71,7 @@ impl Command {
         Some(command)
     }
 
-    /// What stands behind a flag: `-c400`, `-c 400`, `--rate=9`, `--rate 9`.
+    /// Returns the value of a flag: `-c400`, `-c 400`, `--rate=9`, `--rate 9`.
     fn value(&self, flags: &[&str]) -> Option<&str> {
         self.words.iter().enumerate().find_map(|(at, word)| {
             flags.iter().find_map(|flag| {
@@ -192,7 +192,7 @@ impl Command {
         Some(seconds_or_bare(self.value(flags)?.trim_matches(['"', '\'']))?.value)
     }
 
-    /// What `--timeout` says, in seconds; wrk's own 2 s otherwise.
+    /// Value of `--timeout`, in seconds; wrk's own 2 s otherwise. `None` for other tools.
     pub fn timeout(&self) -> Option<f64> {
         let flags: &[&str] = match self.tool {
             Tool::Wrk => &["-T", "--timeout"],
@@ -355,7 +355,7 @@ pub(crate) fn host_of(url: &str) -> Option<&str> {
     (!host.is_empty()).then_some(host)
 }
 
-/// This machine's name in an address without a scheme: `localhost:3000`, `127.0.0.1/x`.
+/// Returns the name of this machine in an address without a scheme: `localhost:3000`, `127.0.0.1/x`.
 fn bare_host(word: &str) -> Option<&str> {
     let word = word.trim_matches(['"', '\'', '`']);
     let host = word.split([':', '/', '?']).next()?;

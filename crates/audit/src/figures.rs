@@ -15,19 +15,19 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A rate.
 #[derive(Debug, Clone)]
 pub(crate) struct Figure {
-    /// Which document it is of, by its place.
+    /// Index of the document that has the figure.
     pub document: usize,
-    /// Its line, from 1.
+    /// Line of the figure, from 1.
     pub line: usize,
-    /// What was measured.
+    /// System that was measured.
     pub system: System,
     /// Under which load.
     pub load: Load,
-    /// What is per second. A table that does not say what it is of is taken to be of this.
+    /// Rate per second. A table that does not name its quantity is taken to hold such rates.
     pub rate: Printed,
     /// The output that it is of, by its place in the document; none for a table's.
     pub output: Option<usize>,
-    /// Its spread is given, so it is of several runs, or samples.
+    /// The spread is given, so the figure is of several runs, or samples.
     pub repeated: bool,
 }
 

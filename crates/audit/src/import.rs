@@ -11,18 +11,18 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What was imported.
+/// Figures that were read from texts.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Figures {
-    /// What the texts are called: the first heading, or the files' names.
+    /// Title of the texts: the first heading, or the files' names.
     pub title: String,
     /// The texts' names.
     pub origin: String,
     /// The command lines that were used.
     pub rig: String,
-    /// What is counted per second.
+    /// Unit of the rates: `requests/s`, or `echoes/s`.
     pub unit: String,
-    /// What is wrong with every rate in the same way.
+    /// Correction of an error that all rates have; null when there is none.
     pub correction: Option<Correction>,
     /// The rows.
     pub rows: Vec<FigureRow>,
@@ -32,7 +32,7 @@ pub struct Figures {
 /// n / (n / r − too many seconds).
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Correction {
-    /// What was wrong.
+    /// Cause of the error, in words.
     pub why: String,
     /// Requests in each run.
     pub requests: u64,
@@ -43,7 +43,7 @@ pub struct Correction {
 /// The runs of one system under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FigureRow {
-    /// What it is called.
+    /// Name of the system, with its section where several systems have that name.
     pub label: String,
     /// The load, as prony labels loads; null when it is not known.
     pub load: Option<String>,
@@ -52,7 +52,7 @@ pub struct FigureRow {
     /// Response times in milliseconds of the only run: `mean`, `max`, `p50`, `p99` and the like.
     /// Empty with several: means of percentiles are no figures.
     pub latency_ms: BTreeMap<String, f64>,
-    /// What one has to know of it.
+    /// Failures, and mean response times that cannot be; null when there are none.
     pub note: Option<String>,
 }
 
@@ -181,7 +181,7 @@ fn row(label: String, load: Option<String>, runs: &[&Figure], documents: &[Docum
     }
 }
 
-/// What one has to know of a row: failures, and means that cannot be.
+/// Describes the facts that a reader of a row has to know: failures, and means that cannot be.
 fn note(failed: u64, outputs: &[&Output]) -> Option<String> {
     let mut notes = Vec::new();
     match failed {

@@ -1,4 +1,4 @@
-//! What is wrong with a benchmark, from its text alone.
+//! Finds errors of a benchmark from its text alone.
 //!
 //! A text, whether the output of a load generator or a page that mixes sentences, command lines,
 //! tables and outputs, is read into a [`model::Document`]; checks look at documents and raise

@@ -16,7 +16,7 @@ pub struct Load {
     pub other: Option<(Kind, u64)>,
 }
 
-/// What may vary beside connections and threads.
+/// Quantities that may vary beside connections and threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Processes, workers or CPUs of the server.
@@ -136,7 +136,7 @@ impl Load {
     }
 }
 
-/// What a part of a label is of.
+/// Quantity that a part of a label gives.
 #[derive(Clone, Copy)]
 enum Field {
     Connections,
@@ -179,7 +179,7 @@ const WORKERS: Words =
     Words("worker, workers, process, processes, core, cores, cpus, instances, gomaxprocs, nodes");
 
 impl fmt::Display for Load {
-    /// As prony labels loads: `c64 t8`.
+    /// Writes a load as prony labels it: `c64 t8`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((kind, n)) = self.other {
             let known = Self {

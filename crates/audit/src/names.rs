@@ -7,7 +7,7 @@ use crate::text::number::seconds;
 use crate::words::{Words, is_generic, words};
 use std::sync::Arc;
 
-/// What was measured.
+/// System that was measured.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct System {
     /// The headings and labels, in short: `Go (1), GOMAXPROCS=3 ./server`.

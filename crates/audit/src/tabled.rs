@@ -21,7 +21,7 @@ struct Reading<'a> {
     place: &'a Place,
     document: usize,
     file: &'a str,
-    /// What its caption, its corner or its label say that its figures are.
+    /// Unit of the figures, in requests per second, as a caption, a corner, a label or a heading states it.
     unit: Option<f64>,
     /// The load that its heading or its label says: `Concurrency: 64`.
     load: Load,

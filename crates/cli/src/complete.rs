@@ -1,4 +1,4 @@
-//! What a shell offers when the user presses Tab: besides verbs and options, the names that prony knows here.
+//! Completions that a shell offers when the user presses Tab: verbs, options, and the names that prony knows here.
 //!
 //! The shell asks prony itself, with [`ASKED`] in the environment, so that servers, experiments and runs are those
 //! of the moment. Whatever cannot be read offers nothing: a shell has no place for errors there.

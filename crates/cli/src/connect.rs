@@ -15,7 +15,7 @@ pub struct Route {
     /// The host as it is looked up, without brackets.
     pub host: String,
     pub port: u16,
-    /// Its addresses, if it is not looked up.
+    /// Addresses that `--resolve` gives; `None` if the host is looked up.
     pub addresses: Option<Vec<IpAddr>>,
 }
 

@@ -133,7 +133,7 @@ pub fn of_duel(report: &DuelReport) -> Vec<Subject> {
     report.sides.iter().skip(1).map(subject).collect()
 }
 
-/// What was loaded.
+/// The load as a whole, then each of its requests and sessions that has a name.
 pub fn of_load(report: &LoadReport) -> Vec<Subject> {
     let mut values = times(&report.latency.response);
     values.push((Metric::Throughput, Reading::of(&report.throughput)));

@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-/// What git prints, or why it did not.
+/// Runs git and returns its standard output, trimmed.
+///
+/// Standard error of git when it fails, or why git cannot be run.
 pub fn git(arguments: &[&str]) -> Result<String, String> {
     let output = Command::new("git")
         .args(arguments)

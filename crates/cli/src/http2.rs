@@ -136,7 +136,7 @@ impl Protocol {
 }
 
 impl ProtocolArgs {
-    /// As a side has it.
+    /// Settings of HTTP/2 in the form that a side stores.
     pub fn settings(&self) -> side::Http2 {
         side::Http2 {
             window: self.window(),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub struct Kept<'a> {
     notebook: &'a mut Notebook,
     facts: RunFacts,
-    /// Its number.
+    /// Number of the run in the notebook.
     pub id: RunId,
     /// Why it is in memory, if it is.
     refused: Option<String>,
@@ -75,7 +75,7 @@ impl<'a> Kept<'a> {
         Ok(())
     }
 
-    /// It has ended: it could not go on, its user interrupted it, or it is done.
+    /// Records the end of the run: failed for an error, else interrupted if `interrupted`, else finished.
     pub fn finish<T, E: Display>(
         mut self,
         outcome: &Result<T, E>,
@@ -103,7 +103,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// What the notebook has of a run's trials.
+/// Reads the trials of a run from the notebook, with their windows and distributions.
 fn recordings(notebook: &Notebook, run: RunId) -> Result<Vec<Recording>, NotebookError> {
     let read = |stored: StoredTrial| {
         Ok(Recording {
@@ -186,7 +186,7 @@ impl Journal for Kept<'_> {
     }
 }
 
-/// What runs of sides have in common: duels, capacity searches and calibrations.
+/// Facts that are common to runs of sides: loads, duels, capacity searches and calibrations.
 pub fn subject(names: &[String], contract: String, placement: String) -> Subject {
     Subject {
         contract,

@@ -1,4 +1,4 @@
-//! What the user's locale can show.
+//! Characters that the user's locale can show.
 
 /// May reports have characters beyond ASCII? Not where the locale says that they cannot be shown. Where nothing is said,
 /// as in most containers, what reads them is seldom a terminal and takes UTF-8.
@@ -15,7 +15,7 @@ fn of_environment() -> Option<String> {
     locale(|name| std::env::var(name).ok())
 }
 
-/// As the C library decides: the first of these that is set.
+/// Name of the locale, chosen as in the C library: the first of these variables that is set and not empty.
 fn locale(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let set = |name| variable(name).filter(|value| !value.is_empty());
     ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set)

@@ -19,7 +19,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What `prony --version` prints after the name: agents must have the same.
+/// Version that `prony --version` prints after the name: agents must have the same.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PRONY_COMMIT"), ")");
 
 /// Requests per second of a slow client: few beside what servers answer, and enough for a 99th percentile in ten seconds.
@@ -145,7 +145,7 @@ impl Rig {
     }
 }
 
-/// What is on other machines; none of it when everything is here.
+/// Parts of a measurement that are on other machines; none of them when everything is here.
 pub struct Elsewhere {
     host: Option<RemoteHost>,
     generator: LoadPlace,
@@ -153,7 +153,7 @@ pub struct Elsewhere {
 }
 
 impl Apart {
-    /// As the command line says, and otherwise as an experiment does.
+    /// Fills what the command line leaves open with the values of an experiment.
     pub fn or(&self, place: &Place) -> Self {
         let mut apart = self.clone();
         if apart.server_host.is_none() {
@@ -318,7 +318,7 @@ impl Apart {
     }
 }
 
-/// Which CPUs of a machine are the server's, its upstream's and, when they are there too, the generators'.
+/// Divides the CPUs of a machine between the server, its upstream and, if `shared`, the generators.
 fn placed(
     link: &Link,
     shared: bool,

@@ -43,10 +43,9 @@ enum Ended {
     Done,
     /// Something of it could not be done, as was said.
     Incomplete,
-    /// It is done, and does not pass: a limit that was given is broken, or an audit found something
-    /// serious.
+    /// Everything is done, but the result does not pass: a limit is broken, or an audit found something serious.
     Broken,
-    /// It is done, and whether it passes is not known.
+    /// Everything is done, but whether the result passes is not known.
     NotKnown,
 }
 

@@ -80,7 +80,7 @@ impl Places {
     }
 }
 
-/// This machine as a host, and the folder that goes with it.
+/// Returns this machine as a host, and the temporary folder that belongs to it.
 pub fn local_host(
     places: &Places,
     interrupt: &Arc<Interrupt>,

@@ -8,7 +8,7 @@ use prony_engine::protocol::mix::text;
 use prony_engine::protocol::{Expect, Mix};
 use prony_lab::requests::verify::Way;
 
-/// What is said of a file that is compared with.
+/// Note that a comparison prints when its file of requests has pauses.
 pub const PAUSES: &str = "the pauses of the sessions are left out: with them the number of users would be the limit of every server";
 
 impl Request {
@@ -90,7 +90,7 @@ impl Request {
         Ok(())
     }
 
-    /// What every answer must be.
+    /// Returns the status and the body that every answer must have.
     pub fn expect(&self) -> Result<Expect> {
         let expect = match &self.expect_body {
             Some(body) => Expect::body(text_or_file(body)?),
@@ -168,7 +168,7 @@ impl Login {
     }
 }
 
-/// What stands before every path of a file's requests: the path of the URL.
+/// Returns the path of the URL, which stands before every path of a file's requests.
 pub fn prefix(path: &str) -> Result<String> {
     match path.contains('?') {
         true => Err(usage!(

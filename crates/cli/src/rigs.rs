@@ -57,7 +57,7 @@ impl Spec {
     }
 }
 
-/// What a command line says of rigs.
+/// Parses the rigs that the command line names, and refuses a machine that is named twice.
 fn specs(words: &[String], registry: &Registry) -> Result<Vec<Spec>> {
     let specs: Vec<Spec> = match words {
         [word] if word == SLURM => {

@@ -1,4 +1,4 @@
-//! What `prony load` is pointed at.
+//! The target of `prony load`: parsing its URL, and looking up its host.
 
 use crate::args::connect::Connect;
 use crate::connect::Route;
@@ -257,7 +257,7 @@ fn scope(zone: &str) -> Option<u32> {
 }
 
 impl Route {
-    /// Its addresses, at least one unless the name has none.
+    /// Looks up the addresses of the host: at least one unless the name has none.
     fn look_up(&self) -> Result<Vec<SocketAddr>> {
         if let Some(addresses) = &self.addresses {
             let all = addresses.iter();

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::path::PathBuf;
 
-/// What `-` is called.
+/// Name of the text that is read for `-`.
 const STANDARD_INPUT: &str = "standard input";
 
 /// Reads each file, with its name; what is no text in it is replaced.
@@ -51,7 +51,7 @@ pub fn read_those_there(files: &[PathBuf]) -> Result<(Texts, Vec<miette::Report>
     Ok((texts, errors))
 }
 
-/// So many bytes tell how a text is encoded.
+/// Bytes at the start of a text that suffice to detect its encoding.
 const LOOKED_AT: usize = 4_096;
 
 /// Some shells write what they redirect as UTF-16, mostly with a byte order mark; everything else is

@@ -2,7 +2,8 @@
 
 use crate::args::{Cli, Command};
 
-/// As typed, quoted so that a shell reads the same words again, but without the password of `--user`.
+/// Returns the command line as typed, quoted so that a shell reads the same words again.
+/// The password of `--user` is left out.
 pub fn command_line() -> String {
     let line = std::env::args_os();
     let words = line.map(|word| word.to_string_lossy().replace('\0', ""));
@@ -10,7 +11,7 @@ pub fn command_line() -> String {
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
-/// These words with three asterisks for the password.
+/// Replaces the password in these words with three asterisks.
 fn hidden(words: Vec<String>) -> Vec<String> {
     let user = match Cli::read(&words).map(|cli| cli.command) {
         Ok(Command::Load(args)) => args.request.login.user,

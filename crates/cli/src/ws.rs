@@ -50,7 +50,9 @@ impl Request {
 }
 
 impl Manners<'_> {
-    /// This load, with the messages that the user wants, which need a server that is sent messages.
+    /// Returns `load` with the messages that the user wants.
+    ///
+    /// Options for messages, if the server is not sent messages over WebSocket.
     pub fn messages(&self, load: Load, ask: &Ask) -> Result<Load> {
         let messages = self.messages;
         if !matches!(ask, Ask::Socket(_) | Ask::Contract(Contract::WsEcho)) {

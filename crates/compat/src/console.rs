@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Standard output, standard error, and what passes on the user's Ctrl-C.
 pub struct Console<'a> {
-    /// What the original prints to standard output, and nothing else.
+    /// Output that the original prints to standard output, and nothing else.
     pub out: &'a mut dyn Write,
     /// Everything else.
     pub err: &'a mut dyn Write,

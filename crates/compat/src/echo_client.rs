@@ -18,7 +18,7 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What is sent and must come back.
+/// Message of each request, which the server must send back.
 const MESSAGE: &[u8] = b"hello\n";
 /// How long each thread of the original sleeps inside its timed window.
 const SLEEP: f64 = 1.0;
@@ -76,9 +76,9 @@ pub enum Error {
     /// There is no such host.
     #[error("cannot look up {host:?}: {reason}")]
     Unknown {
-        /// What was asked for.
+        /// Name of the host, as the user gave it.
         host: String,
-        /// What the system said.
+        /// Error that the system reported.
         reason: io::Error,
     },
     /// No server listens there.
@@ -86,7 +86,7 @@ pub enum Error {
     Refused {
         /// Where.
         addr: SocketAddr,
-        /// What the system said.
+        /// Error that the system reported.
         reason: io::Error,
     },
     /// More sockets than a process can have.
@@ -102,7 +102,7 @@ pub enum Error {
     Engine(#[from] prony_engine::Error),
 }
 
-/// What was measured.
+/// Results of all cycles.
 #[derive(Debug, Clone, Serialize)]
 pub struct Outcome {
     /// Echoes that were asked for.
@@ -119,7 +119,7 @@ pub struct Outcome {
     pub throughput: f64,
     /// The same by the original's arithmetic: echoes / (1 + connecting + seconds).
     pub throughput_as_published: f64,
-    /// What went wrong, in words, with how often.
+    /// Error messages, each with the number of times that the error happened.
     pub errors: BTreeMap<String, u64>,
     /// Times from request to answer, in buckets of 10 µs; the last one has all that took 10 s or more.
     #[serde(skip)]
@@ -200,7 +200,7 @@ impl EchoClient {
         Err(refused)
     }
 
-    /// What the original would print.
+    /// Returns the text that the original would print.
     pub fn text(&self, outcome: &Outcome) -> String {
         let mut out = String::new();
         if self.histogram {

@@ -38,9 +38,9 @@ pub enum PageError {
     /// There is no such chart.
     #[error("there is no chart {name:?} in this run; there are: {there}")]
     NoSuchChart {
-        /// What was asked for.
+        /// Name that was asked for.
         name: String,
-        /// What there is.
+        /// Names of the run's charts.
         there: String,
     },
 }

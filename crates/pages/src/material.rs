@@ -18,9 +18,9 @@ use prony_verdict::seen::DuelReport;
 pub struct Material {
     /// The run.
     pub run: Run,
-    /// What it says.
+    /// Report of the run.
     pub report: RunReport,
-    /// What it says as a duel, if it is one.
+    /// Report of the run as a duel, if it is one.
     pub duel: Option<DuelReport>,
     /// The calibration of its host, if there is one.
     pub calibration: Option<Calibration>,
@@ -28,7 +28,7 @@ pub struct Material {
     pub trials: Vec<Part>,
     /// The latency of each of the report's cells, in their order.
     pub times: Vec<Distributions>,
-    /// What rounds of `--why` have shown, if there were any.
+    /// Results of the rounds of `--why`, if there were any.
     pub anatomy: Option<Dissections>,
     /// The servers, each with the look that it has in every chart.
     pub series: Series,
@@ -37,20 +37,20 @@ pub struct Material {
 /// A trial as it is kept.
 #[derive(Debug)]
 pub struct Part {
-    /// Its number.
+    /// Number of the trial in the notebook.
     pub id: TrialId,
     /// Everything that is known of it.
     pub recording: Recording<Encoded>,
 }
 
 impl Part {
-    /// What is known of it besides its windows and distributions.
+    /// Returns everything that is known of the trial besides its windows and distributions.
     #[must_use]
     pub fn trial(&self) -> &Trial {
         &self.recording.trial
     }
 
-    /// What was measured in it; none where it failed before.
+    /// Returns the measurement of the trial; `None` if the trial failed before.
     #[must_use]
     pub fn measured(&self) -> Option<&Measurement> {
         self.trial().observation.as_ref()
@@ -103,7 +103,7 @@ impl Material {
         })
     }
 
-    /// What it is about.
+    /// Returns the subject of the run.
     #[must_use]
     pub fn about(&self) -> &Subject {
         &self.run.facts.experiment

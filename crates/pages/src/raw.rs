@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io::Write;
 
-/// What [`Raw::format`] says.
+/// Value of [`Raw::format`].
 pub const FORMAT: &str = "prony run";
 /// The version of the format; a reader refuses a later one.
 pub const VERSION: u32 = 1;
@@ -36,7 +36,7 @@ pub struct Raw<'a> {
     pub version: u32,
     /// The run.
     pub run: RawRun<'a>,
-    /// Its trials, in the order of the plan.
+    /// Trials of the run, in the order of the plan.
     pub trials: Vec<Cow<'a, Recording<Encoded>>>,
     /// The calibration of the run's host, if there is one: reports compare with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ pub struct Raw<'a> {
     /// Histograms of cells, where those of single trials have been left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<RawCell>,
-    /// What rounds of `--why` have shown.
+    /// Results of the rounds of `--why`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anatomy: Option<Cow<'a, Dissections>>,
 }
@@ -52,17 +52,17 @@ pub struct Raw<'a> {
 /// A run.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RawRun<'a> {
-    /// Its number in the notebook that it comes from.
+    /// Number of the run in the notebook that it comes from.
     pub id: i64,
-    /// What was known when it began.
+    /// Facts that were known when the run began.
     #[serde(flatten)]
     pub facts: Cow<'a, RunFacts>,
-    /// What became of it.
+    /// Status of the run: how it ended, or that it was under way.
     pub status: RunStatus,
     /// When it ended, RFC 3339; null while it was under way.
     #[schemars(with = "Option<String>")]
     pub finished: Option<Timestamp>,
-    /// What came of it, in a sentence or two: what was found, or why it failed.
+    /// Result in a sentence or two: what was found, or why the run failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
 }
@@ -74,7 +74,7 @@ pub struct RawCell {
     pub server: String,
     /// The load's label.
     pub load: String,
-    /// As those of a trial.
+    /// Histograms of the cell, encoded like those of a trial.
     pub histograms: Encoded,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Raw<'a> {
 
 /// A run's data as a page carries them.
 pub struct Packed {
-    /// What has been left out, because a page is to stay small; in words.
+    /// Kinds of data that are left out, in words, because a page is to stay small.
     pub left_out: Vec<&'static str>,
     text: String,
 }

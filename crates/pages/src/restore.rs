@@ -13,13 +13,13 @@ use std::borrow::Cow;
 /// Why a run cannot be put into a notebook.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// It is something else, or of a later version.
+    /// The document is something else, or of a later version.
     #[error("this is no run that this prony reads: {0}")]
     Foreign(String),
-    /// It is not as the schema says.
+    /// The document does not match the schema.
     #[error("it is not as the schema of runs says (`prony schema export`): {0}")]
     Malformed(#[from] serde_json::Error),
-    /// It has been made smaller.
+    /// The document has been made smaller.
     #[error(
         "it has no histograms of single trials: these are the data of a page, which have been made \
          smaller; `prony export --format json` writes all of them"
@@ -30,7 +30,7 @@ pub enum RestoreError {
     Histogram {
         /// The trial's place in the plan, from 0.
         trial: u32,
-        /// Which, and why not.
+        /// Error that names the histogram, and why it cannot be read.
         source: Unreadable,
     },
     /// The published figures that it is compared with cannot be.
@@ -41,7 +41,7 @@ pub enum RestoreError {
     Impossible {
         /// The trial's place in the plan, from 0.
         trial: u32,
-        /// What cannot be.
+        /// Contradiction in the trial, in words.
         why: String,
     },
     /// No report could be made of it.
@@ -52,7 +52,7 @@ pub enum RestoreError {
     Notebook(#[from] NotebookError),
 }
 
-/// What a document says that it is.
+/// Format and version that a document states.
 #[derive(Deserialize)]
 struct Mark {
     format: String,

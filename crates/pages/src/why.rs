@@ -43,7 +43,7 @@ pub fn page(anatomy: &Anatomy) -> String {
     page.into_string()
 }
 
-/// What a run's page says of it: sentences and tables, with the flame graphs folded.
+/// Section of a run's page about its anatomy: sentences and tables, with the flame graphs folded.
 pub(crate) fn section(anatomy: &Anatomy) -> Markup {
     html! {
         section #why {
@@ -57,7 +57,7 @@ pub(crate) fn section(anatomy: &Anatomy) -> Markup {
     }
 }
 
-/// What two runs say of a server, without its flame graphs.
+/// Section that compares the anatomy of a server in two runs, without its flame graphs.
 #[must_use]
 pub fn compared(anatomy: &Anatomy) -> Markup {
     html! {
@@ -108,7 +108,7 @@ fn graphs(anatomy: &Anatomy) -> Markup {
     }
 }
 
-/// Of flame graphs, wherever they stand.
+/// Style of flame graphs, wherever they stand.
 pub(crate) const FLAMES: &str = "svg.flame{width:100%;height:auto}svg.flame rect{stroke:#999;stroke-width:.4}svg.flame text{font:11px monospace;fill:#000;\
 pointer-events:none}svg.flame g[role=button]{cursor:pointer}svg.flame g:focus{outline:none}\
 svg.flame g:focus rect{stroke:#000;stroke-width:2}svg.flame rect.outer{opacity:.5}svg.flame rect.hit{fill:#c77dff}\

@@ -1,4 +1,4 @@
-//! What is exported can be read: by the crates of those formats, and by prony itself.
+//! Exported files can be read: by the crates of those formats, and by prony itself.
 
 mod sample;
 

@@ -100,7 +100,7 @@ fn a_calibration_and_a_duel_say_what_they_said() {
     assert_eq!(duel.notes, [""; 0]);
 }
 
-/// What a page shows of a Markdown text, as GitHub's kind is rendered.
+/// Renders a Markdown text as a page shows it, in GitHub's dialect.
 fn rendered(markdown: &str) -> String {
     let parser = pulldown_cmark::Parser::new_ext(markdown, pulldown_cmark::Options::ENABLE_TABLES);
     let mut page = String::new();

@@ -11,7 +11,7 @@ const LISTED: usize = 8;
 const WIDEST: usize = 100;
 
 impl Audit {
-    /// As text for a terminal of this many columns: each remark with its lines, and what was read.
+    /// Returns the audit as text for a terminal of this many columns: each remark with its lines, and what was read.
     pub fn text(&self, width: usize) -> String {
         let mut out = String::new();
         for remark in &self.remarks {

@@ -88,7 +88,7 @@ fn worst(mut found: Vec<Apart>) -> Option<(Severity, String, Vec<usize>)> {
 /// A difference: how bad it is, in words, and its lines.
 type Apart = (Severity, String, [usize; 2]);
 
-/// What the largest and the smallest answer say, if they are too far apart.
+/// Compares the largest answer with the smallest; `None` unless they are too far apart.
 fn apart(sizes: &[Size<'_>]) -> Option<Apart> {
     let by_size = |a: &&Size<'_>, b: &&Size<'_>| a.0.total_cmp(&b.0);
     let (least, most) = (sizes.iter().min_by(by_size)?, sizes.iter().max_by(by_size)?);

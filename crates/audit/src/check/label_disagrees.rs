@@ -184,7 +184,7 @@ fn kept_none(document: &Document) -> Option<Raised> {
     Some(warning(document, lines, text))
 }
 
-/// What the label says otherwise: its line, the output's, and both in words.
+/// Contradictions between the label and the output: the line of each, and both values in words.
 fn label(output: &Output) -> Vec<(usize, usize, String)> {
     let Some(label) = &output.place.label else {
         return Vec::new();
@@ -207,7 +207,7 @@ fn label(output: &Output) -> Vec<(usize, usize, String)> {
     wrong.collect()
 }
 
-/// What the command line above says otherwise.
+/// Contradictions between the command line above and the output: the line of each, and both values in words.
 fn command(output: &Output) -> Vec<(usize, usize, String)> {
     let Some(command) = &output.command else {
         return Vec::new();

@@ -26,7 +26,7 @@ const IDLE: f64 = 0.5;
 const EMPTY: f64 = 0.25;
 /// Requests on each connection, below which those at the beginning and the end decide.
 const ROUNDS: f64 = 4.0;
-/// Of a few connections the tool itself takes a visible share of the time.
+/// Fewest requests at a time to look at: with few connections, the tool itself takes a visible share of the time.
 const PLACES: f64 = 10.0;
 /// An output, how many requests can be in flight, its rate, and its mean response time.
 type Looked<'a> = (&'a Output, f64, f64, At<Printed>);

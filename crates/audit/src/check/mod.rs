@@ -36,7 +36,7 @@ use crate::words::is_generic;
 use prony_checks::{Explanation, Finding, Severity};
 use std::collections::BTreeMap;
 
-/// What the checks look at.
+/// Material that the checks look at.
 struct Seen<'a> {
     documents: &'a [Document],
     figures: &'a [Figure],
@@ -122,7 +122,7 @@ const CHECKS: [(Explanation, Check); 24] = [
     (co_located::EXPLANATION, co_located::check),
 ];
 
-/// What each check means, in the order of their names.
+/// Explanations of all checks, in the order of their names.
 pub const EXPLANATIONS: [Explanation; 24] = [
     back_filled::EXPLANATION,
     bytes_differ::EXPLANATION,
@@ -273,7 +273,7 @@ fn note(document: &Document, lines: impl IntoIterator<Item = usize>, text: Strin
 }
 
 impl Output {
-    /// What an output is called in a sentence: by its heading and label, or its line.
+    /// Name of an output in a sentence: its heading and label, or its line.
     fn called(&self) -> String {
         // `GET` below `express` is called by both.
         let mut headings = self.place.headings.iter().rev();

@@ -114,7 +114,7 @@ fn row_order(document: &Document, table: &Table) -> Option<Raised> {
     Some(serious(document, lines, text))
 }
 
-/// Its percentiles below the maximum, in order.
+/// Returns the percentiles below the maximum, in order.
 fn below_all(latency: &Latency) -> Vec<(f64, At<Printed>)> {
     let mut percentiles = latency.percentiles.clone();
     percentiles.retain(|(p, _)| (0.0..100.0).contains(p));

@@ -22,7 +22,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const EDGES: f64 = 0.01;
 /// A ratio that is off by less does not mislead, but is of other figures.
 const LITTLE: f64 = 0.02;
-/// What was rounded on the way to the page.
+/// Share by which a ratio may be off because numbers were rounded on the way to the page.
 const ROUNDED: f64 = 0.000_5;
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {

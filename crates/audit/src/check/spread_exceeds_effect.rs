@@ -43,7 +43,7 @@ impl<'a> Cell<'a> {
         })
     }
 
-    /// As `spread_exceeds_effect` wants it.
+    /// Spread of the rates as a share of their mean, as `spread_exceeds_effect` expects it.
     fn spread(&self) -> f64 {
         (self.most - self.least) / self.mean
     }

@@ -19,13 +19,13 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const AGAIN: [f64; 6] = [1.0, 3.0, 7.0, 15.0, 31.0, 63.0];
 /// Seconds: a long wait.
 const LONG: f64 = 10.0;
-/// What follows takes a little: a run lasts up to this share longer.
+/// Share by which a run may last longer than the timer, because the rest of its work takes a little time.
 const LATER: f64 = 0.067;
 /// A connection among thousands is noticed later than it was made: its time is up to this share longer.
 const NOTICED: f64 = 0.1;
 /// From this many runs on that end exactly then, the timer is the cause.
 const RUNS: usize = 3;
-/// They must also be this share of all runs: by chance it would be the length of that interval within
+/// Share of all runs that must also end exactly then. By chance, the share would be the length of that interval within
 /// the range of all runs, a twentieth or less.
 const SHARE: f64 = 0.15;
 /// With fewer connections at once an accept queue is hardly ever full: the least that Linux makes

@@ -16,7 +16,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const LEAST: usize = 2;
 /// A table that has no output's rate may be the means of runs, of which one is shown; then it is this near.
 const MEAN: f64 = 0.25;
-/// So many rows show that they are.
+/// Rows that suffice to show that the figures are such means.
 const ALL: usize = 4;
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {

@@ -69,7 +69,7 @@ fn is_repeated(index: usize, all: &Cells<'_>) -> bool {
     own.flatten().any(|run| run.repeated)
 }
 
-/// What there is to say of compared figures, if they are of few runs.
+/// Remark about compared figures that are of few runs; `None` when there is nothing to report.
 fn few(document: &Document, index: usize, compared: &Compared<'_, '_>) -> Option<Raised> {
     // What nothing names may be several systems, one after another.
     let named = compared.iter().filter(|((system, _), _)| is_named(system));

@@ -19,8 +19,8 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const FEW: f64 = 100.0;
 /// A percentile with fewer samples above it is decided by chance.
 const ABOVE: f64 = 10.0;
-/// Of a finer percentile with less than this above it nothing is known. Tools print some of them whatever the number of
-/// requests, so that more is no finding.
+/// Fewest samples above a percentile beyond p99: with fewer, nothing is known of the percentile. Tools print some of
+/// these whatever the number of requests, so that more is no finding.
 const HARDLY: f64 = 0.1;
 /// The finest percentile that is looked at. wrk2 prints a finer one, of however few requests.
 const FINEST: f64 = 99.99;
@@ -162,7 +162,8 @@ fn of_tables(document: &Document) -> Option<Raised> {
     Some(note(document, lines, text))
 }
 
-/// Those with too few requests for this percentile. Where all are round they may be a load, such as requests at once.
+/// Returns the counts that are too few for this percentile, each with the percentile and the line.
+/// Where all are round they may be a load, such as requests at once; then there are none.
 fn few_of(counts: Vec<(u64, usize)>, percent: f64) -> Vec<(u64, f64, usize)> {
     if counts.iter().all(|(n, _)| n.is_multiple_of(10)) {
         return Vec::new();

@@ -149,7 +149,7 @@ impl Block {
         }
     }
 
-    /// As [`Block::fail`], of requests that are not among those that it counts.
+    /// Like [`Block::fail`], for requests that are not among those that the output counts.
     pub(crate) fn lose(&mut self, at: usize, how: impl Into<String>, count: u64, timed_out: bool) {
         let before = self.errors.len();
         self.fail(at, how, count, timed_out);

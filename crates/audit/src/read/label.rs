@@ -1,4 +1,4 @@
-//! What a line is to what follows it: a name, a prompt, a figure, or nothing.
+//! Roles that a line has for the lines below it: a name, a prompt, a figure, or nothing.
 
 use crate::command::Command;
 use crate::text::lines::{is_fence, without_markup};
@@ -10,7 +10,7 @@ pub(super) fn is_sentence(line: &str) -> bool {
     line.split_whitespace().count() >= 3 && matches!(label(line), Label::Other)
 }
 
-/// What stands behind a shell's prompt.
+/// Returns the text behind a shell's prompt.
 pub(super) fn prompt(line: &str) -> Option<&str> {
     let line = line.trim_start();
     for mark in ["$ ", "# ", "% ", "> ", "➜ ", "❯ ", "λ "] {
@@ -40,13 +40,13 @@ const ANNOUNCED: usize = 75;
 /// A label is no sentence: it has no more characters than this.
 const LABEL: usize = 60;
 
-/// What a line may be to what follows it.
+/// Role that a line has for the lines below it.
 pub(super) enum Label {
-    /// It names it.
+    /// Names what follows.
     Named(String),
-    /// It only says that something follows.
+    /// Only announces that something follows.
     Generic,
-    /// It is something else.
+    /// Anything else.
     Other,
 }
 

@@ -54,11 +54,11 @@ struct Reader {
     since: usize,
     /// The last command line since then.
     command: Option<usize>,
-    /// That line, as it stands.
+    /// Text of that command line.
     ran: Option<String>,
-    /// It has had an output.
+    /// The command line has had an output.
     used: bool,
-    /// It had none in its own block.
+    /// The command line had no output in its own block.
     alone: bool,
     /// The line behind the last output under the same heading.
     after: Option<usize>,

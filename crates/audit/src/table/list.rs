@@ -7,7 +7,7 @@ use crate::quantity::is_other;
 use crate::text::lines::{Lines, without_markup};
 use crate::words::{Words, words};
 
-/// What an item of a list begins with.
+/// Marks that an item of a list begins with.
 const MARKS: [char; 4] = ['-', '*', '+', '•'];
 /// Fewer loads are no list of them.
 const LOADS: usize = 3;

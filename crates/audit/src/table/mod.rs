@@ -14,7 +14,7 @@ pub(crate) use csv::separator_of;
 /// Larger tables are data, not results.
 const LARGEST: usize = 10_000;
 
-/// What a table is to its reader.
+/// Result of reading a table.
 pub(crate) enum Read {
     /// One with figures in it.
     Table(Table),

@@ -1,4 +1,4 @@
-//! What the rows and columns of a table are called, and what only counts or orders them.
+//! Names of a table's rows and columns, and those that only count or order them.
 
 use super::{Reading, is_metric};
 use crate::axis::load as load_named;
@@ -29,8 +29,8 @@ pub(super) fn names_pages(name: &str) -> bool {
     PAGES.has(name.trim().to_lowercase().as_str())
 }
 
-/// What each row is called: the texts in front of its figures; where rows are then called alike, also
-/// what else tells them apart.
+/// Returns the name of each row: the texts in front of its figures. Where rows would have the same name, it includes
+/// other cells that tell them apart. `None` for a row without such texts.
 pub(super) fn names_of(
     reading: &Reading<'_>,
     columns: &[usize],

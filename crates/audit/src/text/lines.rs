@@ -64,7 +64,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What the line with the rate begins with, in outputs that people keep.
+/// Beginnings of the line with the rate, in outputs that people keep.
 const RATES: [&str; 7] = [
     "Requests/sec",
     "Requests per second",

@@ -184,7 +184,7 @@ pub(crate) fn seconds(text: &str) -> Option<Printed> {
     sum
 }
 
-/// As [`seconds`], and a number without a unit is in seconds.
+/// Like [`seconds`], but a number without a unit is in seconds.
 pub(crate) fn seconds_or_bare(text: &str) -> Option<Printed> {
     seconds(text).or_else(|| {
         leading(text.trim()).and_then(|(number, rest)| rest.is_empty().then_some(number))

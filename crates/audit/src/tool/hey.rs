@@ -33,7 +33,7 @@ enum Part {
     Summary,
     Histogram,
     Distribution,
-    /// Of something else: to the first byte.
+    /// Distribution of something else: of the time to the first byte.
     OtherDistribution,
     Details,
     Status,

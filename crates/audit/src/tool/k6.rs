@@ -35,7 +35,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     finish(block, last)
 }
 
-/// What only the end shows the meaning of.
+/// Values whose meaning only the end of the output shows.
 #[derive(Default)]
 struct Seen {
     iterations: Option<crate::model::At<u64>>,

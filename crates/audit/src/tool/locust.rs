@@ -5,7 +5,7 @@ use crate::model::{At, Block, Tool};
 use crate::text::lines::{Lines, is_fence};
 use crate::text::number::{Printed, count, leading, percent, whole};
 
-/// It prints times in milliseconds.
+/// Length of a millisecond, in seconds: Locust prints times in milliseconds.
 const MS: f64 = 1e-3;
 /// At most this many rows are read of a table.
 const ROWS: usize = 200;
@@ -28,7 +28,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
 struct Header(Vec<String>);
 
 impl Header {
-    /// Of `Type  Name  # reqs  # fails | Avg …`, and of older tables without a type or bars.
+    /// Parses the header `Type  Name  # reqs  # fails | Avg …`, and those of older tables without a type or bars.
     fn of(line: &str) -> Option<Self> {
         let line = line.trim();
         (line.starts_with("Type ") || line.starts_with("Name ")).then_some(())?;
@@ -106,7 +106,7 @@ fn block_of(i: usize, name: String, header: &Header, cells: &[&str]) -> Option<B
     Some(block)
 }
 
-/// It cuts decimals off: 7 ms are any time from 7 to 8.
+/// Adds half a millisecond, because Locust cuts decimals off: 7 ms are any time from 7 to 8.
 fn cut_off(mut time: At<Printed>) -> At<Printed> {
     time.what.value += 0.5 * MS;
     time

@@ -1,4 +1,4 @@
-//! What load generators print: one file for each, all of them into one shape, a [`Block`].
+//! Readers of load generators' outputs: one file for each, all of them into one shape, a [`Block`].
 
 mod ab;
 mod autocannon;
@@ -141,7 +141,7 @@ fn json_item(lines: &Lines<'_>, from: usize, next: usize, item: &Value) -> Optio
     (from..next).find(|i| lines.get(*i).contains(&quoted))
 }
 
-/// What a line is to the reader of a tool's output.
+/// Role of a line for the reader of a tool's output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// A part of it.
@@ -150,7 +150,7 @@ enum Step {
     Unknown,
     /// The last of it.
     Last,
-    /// It ended before.
+    /// The output ended before this line.
     Over,
 }
 

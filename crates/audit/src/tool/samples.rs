@@ -38,7 +38,7 @@ fn cells(line: &str) -> Vec<&str> {
     .collect()
 }
 
-/// What is known of the samples of a name.
+/// Samples of one name, summed up.
 #[derive(Default)]
 struct Sampled {
     first: usize,

@@ -91,7 +91,7 @@ fn read_in(lines: &Lines<'_>, block: &Block) -> Option<(Printed, f64)> {
     Some((bytes(read.strip_suffix(" read")?)?, requests.what as f64))
 }
 
-/// Which percentiles are being listed.
+/// Part of an output, by the percentiles that it lists.
 #[derive(PartialEq, Eq)]
 enum Part {
     Head,

@@ -1,6 +1,5 @@
-//! What real tools printed, read field by field. The files in `golden/` are outputs of wrk 4.1, wrk2,
-//! ab 2.3, httperf 0.9, weighttp 0.3 and 0.5, h2load 1.52, oha 1.9, hey 0.1.4 and k6 0.57, as they
-//! came.
+//! Outputs of real tools, read field by field. The files in `golden/` are outputs of wrk 4.1, wrk2, ab 2.3, httperf
+//! 0.9, weighttp 0.3 and 0.5, h2load 1.52, oha 1.9, hey 0.1.4 and k6 0.57, as they came.
 
 use prony_audit::model::{Block, Tool};
 use prony_audit::{Printed, read};

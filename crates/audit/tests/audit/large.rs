@@ -1,7 +1,7 @@
 //! Large texts: outputs of every tool over and over, and what is made to make a reader look at
 //! everything again and again. The tests read each to its end.
 
-/// What the tools print.
+/// Names and texts of the tools' outputs.
 pub const OUTPUTS: [(&str, &str); 14] = [
     ("ab-keepalive.txt", include_str!("golden/ab-keepalive.txt")),
     ("ab.txt", include_str!("golden/ab.txt")),

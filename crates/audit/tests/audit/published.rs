@@ -231,8 +231,7 @@ fn labelled(
     )
 }
 
-/// What is odd about an output: its mean as a multiple of what Little's law allows, a cell, a line of
-/// errors.
+/// Odd parts of an output: its mean as a multiple of the one that Little's law allows, a cell, and a line of errors.
 struct Rest<'a> {
     times: f64,
     share: &'a str,

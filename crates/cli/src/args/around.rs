@@ -1,4 +1,4 @@
-//! What happens around each start of a server.
+//! Options for commands that run around each start of a server.
 
 use super::timed::length;
 use crate::target::is_url;

@@ -38,12 +38,12 @@ pub struct Origin {
 /// Addresses that are not looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolve {
-    /// Whose they are; none: any host's.
+    /// Host that the addresses belong to; `None`: any host.
     pub host: Option<String>,
     pub port: u16,
     /// At least one.
     pub addresses: Vec<IpAddr>,
-    /// As it was typed.
+    /// The option's value, as it was typed.
     pub text: String,
 }
 
@@ -54,7 +54,7 @@ pub struct ConnectTo {
     pub from: (Option<String>, Option<u16>),
     /// None: that of the URL.
     pub to: (Option<String>, Option<u16>),
-    /// As it was typed.
+    /// The option's value, as it was typed.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! What continuous integration wants: conditions under which it fails, and a comment for a pull request.
+//! Options for continuous integration: conditions under which a command fails, and a comment for a pull request.
 
 use clap::Args;
 use prony_verdict::gate::Condition;

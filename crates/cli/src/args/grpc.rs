@@ -1,4 +1,4 @@
-//! What a call of gRPC sends, and what must come.
+//! Options for the message that a gRPC call sends, and for the answer that must come.
 
 use clap::Args;
 use std::path::PathBuf;

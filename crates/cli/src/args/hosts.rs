@@ -21,7 +21,7 @@ pub enum HostsAction {
     Check(HostsCheck),
 }
 
-/// Which machines are looked at.
+/// Machines to check, and options of the check.
 #[derive(Debug, Args)]
 pub struct HostsCheck {
     /// Machines to check [default: all that are known]

@@ -1,4 +1,4 @@
-//! What the user may type: the one definition of the command line.
+//! The only definition of the command line.
 
 mod anatomy;
 pub mod around;
@@ -276,10 +276,10 @@ pub enum Command {
     },
 }
 
-/// What a compatibility command gets as it stands.
+/// Arguments that a compatibility command gets unchanged.
 #[derive(Debug, Args)]
 pub struct Passed {
-    /// As the tool itself takes them, and `--quiet`: no checks on standard error
+    /// Arguments of the tool itself, and `--quiet`: no checks on standard error
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<OsString>,
 }

@@ -215,7 +215,7 @@ pub enum SchemaOf {
     Why,
     /// Output of `prony calibrate --json`
     Calibrate,
-    /// What `prony export --format json` writes
+    /// Output of `prony export --format json`
     Export,
     /// An experiment file
     Experiment,

@@ -3,18 +3,18 @@
 use super::number::{count, rate};
 use prony_record::{Span, Stage};
 
-/// What `--rate` or `--connections` says.
+/// Value of `--rate` or `--connections`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pace {
     /// The same throughout.
     Steady(f64),
     /// From one to the other, over the whole duration.
     Ramp(f64, f64),
-    /// These, one after the other.
+    /// Stages, one after the other.
     Stages(Vec<Stage>),
 }
 
-/// What changes: how its values are read, and what they are called.
+/// Kind of value that a pace holds: how to parse it, and how errors name it.
 struct Kind {
     value: fn(&str) -> Result<f64, String>,
     called: &'static str,

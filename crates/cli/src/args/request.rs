@@ -1,4 +1,4 @@
-//! What is asked, and what must come: the same for `load`, `duel` and `capacity`.
+//! Options for the request and its expected answer: the same for `load`, `duel` and `capacity`.
 
 use clap::Args;
 use prony_engine::protocol::grpc::Status;
@@ -54,7 +54,7 @@ pub struct Request {
     pub login: Login,
 }
 
-/// Who asks: with the requests of a file too.
+/// Credentials of the client: for the requests of a file too.
 #[derive(Clone, Default, Args)]
 pub struct Login {
     /// Name and password for HTTP Basic authentication
@@ -106,9 +106,9 @@ pub struct Asked {
 /// The statuses that are expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Statuses {
-    /// Of HTTP, from the first to the last.
+    /// Statuses of HTTP, from the first to the last.
     Http(u16, u16),
-    /// Of gRPC.
+    /// A status of gRPC.
     Grpc(Status),
 }
 

@@ -1,4 +1,4 @@
-//! What shows, exports and compares results.
+//! Verbs that show, export and compare results.
 
 use super::gate::Conditions;
 use super::listen::listen;

@@ -1,4 +1,4 @@
-//! What is sent over WebSocket.
+//! Options for messages over WebSocket.
 
 use clap::Args;
 use prony_record::load::USUAL_SIZE;

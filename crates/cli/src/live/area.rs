@@ -7,7 +7,7 @@
 use console::measure_text_width;
 use std::fmt::Write;
 
-/// What is shown now.
+/// Lines that the area shows now.
 #[derive(Debug, Default)]
 pub struct Area {
     shown: Vec<String>,
@@ -15,8 +15,8 @@ pub struct Area {
 }
 
 impl Area {
-    /// What to write so that the terminal, which has `width` columns, shows `lines`, each narrower than
-    /// that, below what is `said` for good. Nothing when all that is there already.
+    /// Returns the text to write so that the terminal shows `lines` below what is `said` for good.
+    /// The terminal has `width` columns, and each line is narrower than that. Empty when all of it is there already.
     pub fn draw(&mut self, said: &[String], lines: Vec<String>, width: usize) -> String {
         let mut out = String::new();
         let anew = !said.is_empty() || width != self.width || lines.len() < self.shown.len();

@@ -1,4 +1,4 @@
-//! What a live view shows, as plain data.
+//! Contents of a live view, as plain data.
 
 use prony_record::{Phase, Window};
 use std::collections::VecDeque;
@@ -7,20 +7,20 @@ use std::time::Instant;
 /// The most windows that are shown.
 const WINDOWS: usize = 40;
 
-/// What is known at a moment.
+/// State of a measurement at a moment.
 #[derive(Debug, Clone, Default)]
 pub struct Frame {
-    /// What the whole is about.
+    /// Name of the whole measurement.
     pub title: String,
     /// Parts of the whole that are done, and all of them, where they can be counted.
     pub parts: Option<(u64, u64)>,
-    /// What is being done.
+    /// Current activity.
     pub doing: String,
     /// When the whole ends.
     pub end: End,
     /// The load that is on, or was the last one.
     pub load: Load,
-    /// What is known so far: names, and what is known of them.
+    /// Results so far: names, each with its result in words.
     pub known: Vec<(String, String)>,
     /// Checks that have fired: their names, and what they say.
     pub checks: Vec<(String, String)>,
@@ -43,17 +43,17 @@ pub enum End {
 /// A part of a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Part {
-    /// It is not measured yet.
+    /// Warm-up, which is not measured.
     #[default]
     WarmUp,
-    /// It is measured.
+    /// The part that is measured.
     Measurement,
     /// The measurement is over; requests that are still without an answer are waited for.
     Rest,
 }
 
 impl Part {
-    /// That of the next window.
+    /// Returns the part that the next window belongs to.
     pub fn then(self, window: &Window) -> Self {
         match (self, window.phase) {
             (_, Phase::Measure) => Self::Measurement,
@@ -68,11 +68,11 @@ impl Part {
 pub struct Load {
     /// The last windows.
     pub windows: VecDeque<Window>,
-    /// What became of the requests of the warm-up, or, when that is over, of the measurement.
+    /// Outcomes of the requests of the warm-up, or, when that is over, of the measurement.
     pub outcomes: Counts,
     /// The length of what [`outcomes`](Self::outcomes) counts, in seconds.
     pub seconds: f64,
-    /// What the last window was a part of.
+    /// Part that the last window belonged to.
     pub part: Part,
     /// CPUs that the server used in the last window, where it can be seen.
     pub server: Option<f64>,

@@ -1,5 +1,4 @@
-//! What is shown on standard error while something is measured: a live view on a terminal, lines
-//! elsewhere.
+//! Progress on standard error while something is measured: a live view on a terminal, lines elsewhere.
 //!
 //! The measurement reports events; a [`Frame`] is what is known at a moment, [`render`] makes
 //! lines of it, [`area`] makes of lines what is to be written, and the thread of [`screen`] writes it.
@@ -19,7 +18,7 @@ use render::Look;
 use screen::Screen;
 use std::io::IsTerminal;
 
-/// What shows how it goes. When it is dropped a live view goes away.
+/// Display of a measurement's progress. A live view disappears when it is dropped.
 #[derive(Debug)]
 pub struct Live {
     way: Way,
@@ -84,7 +83,7 @@ impl Live {
         }
     }
 
-    /// What writes lines, where lines are the way.
+    /// Returns a function that writes a line, if progress is shown as lines.
     pub fn lines(&self) -> Option<fn(&str)> {
         matches!(self.way, Way::Lines).then_some(|text: &str| eprintln!("{text}"))
     }

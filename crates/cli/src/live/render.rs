@@ -19,12 +19,12 @@ const CHECKS: usize = 4;
 /// Below this a title is no use.
 const TITLE: usize = 12;
 
-/// What a terminal can show.
+/// Abilities of a terminal.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
-    /// It shows more than ASCII.
+    /// Characters beyond ASCII can be shown.
     pub unicode: bool,
-    /// It has colours, and the user wants them.
+    /// The terminal has colours, and the user wants them.
     pub colour: bool,
 }
 

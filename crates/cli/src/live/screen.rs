@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 
 /// Between two drawings.
 const PERIOD: Duration = Duration::from_millis(200);
-/// What a terminal that does not say so is taken to have.
+/// Rows and columns of a terminal that does not report its size.
 const SIZE: (u16, u16) = (24, 80);
 
 type Change = Box<dyn FnOnce(&mut Frame) + Send>;
 
-/// What is told to the thread.
+/// Orders to the thread that draws.
 enum Order {
     Change(Change),
     Say(String),
@@ -145,7 +145,8 @@ fn draw(mut frame: Frame, look: Look, inbox: &Receiver<Order>) {
     }
 }
 
-/// What is said for good: as it is, but for what the terminal would take for commands.
+/// Replaces the characters of a line that a terminal would take for commands.
+/// The result is ASCII if the terminal shows nothing else.
 fn plain(line: &str, look: Look) -> String {
     let line = clean(line);
     if look.unicode { line } else { ascii(&line) }

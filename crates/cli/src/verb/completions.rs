@@ -41,7 +41,7 @@ pub fn man(args: &Man) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// What the user may type; inner verbs are not completed.
+/// Returns the command line, whose internal verbs are hidden.
 fn command() -> clap::Command {
     args::command()
 }

@@ -153,7 +153,7 @@ pub fn comment(notebook: &Notebook, id: RunId) -> Result<String> {
     Ok(prony_pages::export::markdown(&material))
 }
 
-/// What ended it, with the end of the server's output.
+/// Report of the error that ended a duel, with the end of the server's output.
 pub fn explain(error: &DuelError) -> miette::Report {
     match error {
         DuelError::Side { failure, .. } if !failure.output.is_empty() => {

@@ -18,7 +18,7 @@ pub fn main(args: &HostsArgs) -> Result<Ended> {
     }
 }
 
-/// What was found.
+/// Results of `prony hosts check`.
 struct Found {
     hosts: Vec<(String, Result<Reached, String>)>,
     /// Server, generator, and the network between them.

@@ -34,7 +34,7 @@ pub fn main(args: &Serve) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// What is spoken, and with which certificate.
+/// Returns the protocol to serve, and the certificate for it.
 fn over(args: &Serve) -> Result<ceiling::Over> {
     // In manifests, what there is not is empty.
     let given = |path: &Option<OsString>| {

@@ -61,7 +61,7 @@ fn section(title: &str) -> Vec<String> {
     blocks.collect()
 }
 
-/// What stands below the line `key:` of a YAML file, further to the right than it, without that indentation.
+/// Returns the lines below `key:` in a YAML file that are indented more than it, without that indentation.
 fn below(yaml: &str, key: &str) -> String {
     let mut lines = yaml.lines();
     let wanted = |line: &&str| line.trim_start().trim_start_matches("- ") == key;
@@ -128,7 +128,7 @@ fn the_example_for_a_plain_shell() {
     judged(&place, &done, "repo/comment.md");
 }
 
-/// What the action's step runs with these inputs, as GitHub would.
+/// Runs the script of the action's step with these inputs, as GitHub would.
 fn action(place: &Place, inputs: &[(String, String)]) -> Done {
     let action = std::fs::read_to_string(project().join("action.yml")).unwrap();
     let known = pairs(&below(&action, "inputs:"));

@@ -16,7 +16,7 @@ duration = '200ms'
 warmup = '200ms'
 ";
 
-/// As little as possible, for tests of what is run rather than of what comes out.
+/// Smallest experiment, for tests of what runs rather than of its results.
 const TINY: &str = "title = 'Little'
 contract = 'tcp-echo'
 servers = ['quick', 'plain', 'quick@2']

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What a server does after an answer.
+/// Fate of a connection after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
     Keep,

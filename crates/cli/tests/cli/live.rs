@@ -3,7 +3,7 @@
 use crate::support::{PRONY, Place, Served, project};
 use crate::terminal::Terminal;
 
-/// What a load says in a live view, and not in its result.
+/// Words that a load shows in a live view, and not in its result.
 const ALIVE: [&str; 4] = ["  rate  ", "  response  ", "generator ", " left"];
 
 #[test]

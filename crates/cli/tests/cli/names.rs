@@ -4,8 +4,8 @@ use crate::support::Place;
 use serde_json::Value;
 use std::fs;
 
-/// What a name may hold: a terminal's title, a bell, text from right to left, a line of its own, a formula, markup, and a
-/// table's border.
+/// Hostile contents of a name: a terminal's title, a bell, text from right to left, a line break, a formula, markup,
+/// and a table's border.
 const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{202e}\u{9b}31m\r\n=cmd|'/c x'!A1,\"<script>alert(1)</script>|`*_[x](y)\\";
 
 /// Keys whose values an attacker chooses: names and free text.

@@ -29,7 +29,7 @@ pub struct Place {
     folder: TempDir,
 }
 
-/// What a command that has ended has left.
+/// Exit status and output of a command that has ended.
 #[derive(Debug)]
 pub struct Done {
     pub code: Option<i32>,
@@ -183,7 +183,7 @@ impl Done {
         done
     }
 
-    /// It must have ended with this status.
+    /// Asserts that the command ended with this status.
     #[track_caller]
     pub fn with(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self}");

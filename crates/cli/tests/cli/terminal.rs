@@ -22,7 +22,7 @@ pub struct Terminal {
     reader: Option<JoinHandle<()>>,
 }
 
-/// What has been written to the terminal, and what it shows.
+/// Output that the terminal has received, and its screen.
 struct Shown {
     raw: Vec<u8>,
     parser: vt100::Parser,
@@ -96,7 +96,7 @@ impl Terminal {
         }
     }
 
-    /// What it shows now.
+    /// Returns the text on the screen now.
     pub fn text(&self) -> String {
         self.shown.lock().unwrap().parser.screen().contents()
     }

@@ -113,7 +113,7 @@ fn a_run_whose_beginning_is_in_the_notebook_is_put_in_whole() {
     );
 }
 
-/// As root no file is read-only for its permissions: a mount is, in a namespace of its own.
+/// For root, permissions make no file read-only, but a mount does, in a separate namespace.
 #[test]
 fn a_notebook_on_a_read_only_medium_can_be_read() {
     let server = Served::start(&["http-echo"]);

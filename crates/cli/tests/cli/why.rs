@@ -306,7 +306,7 @@ fn exported(place: &Place, format: &str) -> String {
         .stdout
 }
 
-/// What the notebook's latest run says is what the command has said.
+/// Checks that the notebook's latest run has the report and the sentence that the command printed.
 fn kept(place: &Place, report: &Value, sentence: &str) {
     let shown = place.prony(&["report", "latest"]).with(0);
     assert!(

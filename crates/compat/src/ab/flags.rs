@@ -17,12 +17,12 @@ use std::path::PathBuf;
 const STATUS_USAGE: u8 = 22;
 /// The most requests under way at the same time that the original accepts.
 const MOST: u32 = 200_000;
-/// What `-t` makes of `-n`.
+/// Value of `-n` that `-t` sets.
 const WITH_LIMIT: u64 = 50_000;
 /// With more requests than this, progress is shown.
 const FEW: u64 = 150;
 
-/// What the user asked for.
+/// Options that the user gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Flags {
     pub requests: u64,
@@ -59,7 +59,7 @@ pub(super) struct Flags {
     pub notes: Vec<String>,
 }
 
-/// What is sent with each request.
+/// Body of each request, and the method that sends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Upload {
     pub method: &'static str,

@@ -42,7 +42,7 @@ const WINDOW: Duration = Duration::from_millis(100);
 /// The exit status of the original when nothing came for its time-out: the low byte of APR's
 /// number for that, 70007.
 const STATUS_TIMEOUT: u8 = 119;
-/// What the resolver says of a host that it cannot look up, with APR's numbers for it.
+/// Messages of the resolver for a host that it cannot look up, with APR's numbers for them.
 const UNKNOWN: [(&str, u32); 3] = [
     ("Name or service not known", 670_002),
     ("Temporary failure in name resolution", 670_003),
@@ -127,7 +127,7 @@ impl End {
     }
 }
 
-/// Who this is, in as many lines as the original has: parsers count them.
+/// Identification of this program, in as many lines as the original has: parsers count them.
 fn who() -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!(
@@ -137,7 +137,7 @@ fn who() -> String {
     )
 }
 
-/// What is printed before anything is measured.
+/// Returns the text that is printed before anything is measured.
 fn banner(flags: &Flags) -> String {
     if flags.html {
         let version = env!("CARGO_PKG_VERSION");

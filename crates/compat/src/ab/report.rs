@@ -7,7 +7,7 @@ use prony_checks::Evidence;
 use prony_engine::{Detail, Nanos, Sample};
 use prony_record::Observation;
 
-/// What `ab` reports.
+/// Results that `ab` reports.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Report {
     /// The first word of the first answer's `Server` field; empty when it has none.
@@ -180,7 +180,7 @@ fn per(amount: f64, seconds: f64) -> f64 {
     if seconds > 0.0 { amount / seconds } else { 0.0 }
 }
 
-/// What the `Server` field of a head begins with, up to a space.
+/// Returns the first word of the `Server` field in a head; empty without one.
 fn software(head: &[u8]) -> String {
     let head = String::from_utf8_lossy(head);
     head.lines()
@@ -196,14 +196,14 @@ fn software(head: &[u8]) -> String {
 pub(super) struct Row {
     pub min: u64,
     pub mean: f64,
-    /// Of a sample: divided by n − 1.
+    /// Standard deviation of a sample: divided by n − 1.
     pub deviation: f64,
     pub median: u64,
     pub max: u64,
 }
 
 impl Row {
-    /// Of `values`; zeros of none.
+    /// Returns the row of `values`; all zeros if there are none.
     pub(super) fn of(mut values: Vec<u64>) -> Self {
         if values.is_empty() {
             values.push(0);

@@ -3,7 +3,7 @@
 use super::flags::Flags;
 use crate::shared::address::default_port;
 
-/// What is sent again and again.
+/// Returns the bytes of the request that is sent again and again.
 pub(super) fn bytes(flags: &Flags) -> Vec<u8> {
     let authority = flags.url.authority(default_port(flags.tls.is_some()));
     let target = match flags.proxy {

@@ -8,7 +8,7 @@ use std::fmt::{Display, Write};
 /// The percentiles of the last table.
 const PERCENTILES: [usize; 8] = [50, 66, 75, 80, 90, 95, 98, 99];
 
-/// What `-v` asks for in front of the answers: the request, from 2 on.
+/// Returns the text that `-v` prints before the answers: the request, from level 2 on.
 pub(super) fn log(flags: &Flags) -> String {
     let mut out = String::new();
     if flags.verbosity >= 2 {

@@ -7,7 +7,7 @@ use prony_engine::protocol::tls::{TlsOptions, openssl_name};
 use prony_record::Tls as Seen;
 use std::net::{IpAddr, SocketAddr};
 
-/// What the command line says of it.
+/// TLS options of the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Tls {
     /// `1.2` or `1.3`; none: the best that both sides speak.
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(it.connect_to(), ("example.org", 443));
     }
 
-    /// As the original printed them.
+    /// Expected lines are those that the original printed.
     #[test]
     fn what_was_agreed_on() {
         let seen = |version: &str, cipher: &str, group: &str| Seen {

@@ -1,6 +1,6 @@
 //! Help.
 
-/// What is said when a command line cannot be understood, and for `-h`.
+/// Text that is printed for `-h`, and when a command line cannot be understood.
 pub(super) const USAGE: &str = "\
 Usage: ab [options] [http[s]://]hostname[:port]/path
 Options are:

@@ -5,12 +5,12 @@ use prony_engine::protocol::{
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is printed of the answers, in the order in which they were complete.
+/// Log of the answers, in the order in which they were complete.
 #[derive(Clone, Default)]
 pub(super) struct Log(Arc<Mutex<String>>);
 
 impl Log {
-    /// What was logged so far.
+    /// Returns everything that was logged so far.
     pub(super) fn text(&self) -> String {
         self.0
             .lock()

@@ -16,7 +16,7 @@ const FRAME: u64 = 16_384;
 /// One less than the smallest number that frames have no room for.
 const MOST_FRAME: u64 = (1 << 24) - 1;
 
-/// What the user asked for.
+/// Options that the user gave.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Flags {
     /// Over all clients; ignored with a duration.
@@ -25,7 +25,7 @@ pub(super) struct Flags {
     pub threads: u32,
     /// Requests in flight of each client.
     pub streams: u32,
-    /// Of the windows, as powers of two.
+    /// Sizes of the flow-control windows, as powers of two.
     pub window_bits: u32,
     pub connection_window_bits: u32,
     /// Names in lower case.
@@ -35,9 +35,9 @@ pub(super) struct Flags {
     pub tls13: Option<String>,
     /// Without TLS: HTTP/1.1, not HTTP/2.
     pub plain_http1: bool,
-    /// What is offered by ALPN.
+    /// Protocols that are offered by ALPN.
     pub offered: Vec<String>,
-    /// What is posted.
+    /// Body that is posted.
     pub data: Option<Vec<u8>>,
     /// Connections in each period; 0: all of them before the load.
     pub rate: u32,
@@ -55,7 +55,7 @@ pub(super) struct Flags {
     /// The name that the server is asked for in TLS.
     pub server_name: Option<String>,
     pub place: Place,
-    /// What was asked for and has no effect.
+    /// Notes about options that have no effect.
     pub notes: Vec<String>,
 }
 

@@ -188,7 +188,7 @@ fn plan(flags: &Flags, reached: &Reached) -> Result<Plan, String> {
     })
 }
 
-/// Of flow control, in bytes.
+/// Returns the size of a flow-control window, in bytes.
 fn window(bits: u32) -> u32 {
     (1 << bits) - 1
 }

@@ -3,7 +3,7 @@
 use crate::shared::address::{Url, authority, default_port, split_port};
 use std::path::PathBuf;
 
-/// What the URIs of a command line say, of which the first (or the base URI) names the server.
+/// Server and paths of a command line's URIs, of which the first (or the base URI) names the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     /// Over TLS?
@@ -13,7 +13,7 @@ pub(super) struct Place {
     pub port: u16,
     /// Connections go through this socket instead.
     pub unix: Option<PathBuf>,
-    /// What is asked for, in turns; at least one.
+    /// Paths that are requested in turns; at least one.
     pub paths: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What is printed before and during a load.
+//! Output before and during a load.
 
 use super::flags::Flags;
 use super::units::whole;
@@ -8,7 +8,7 @@ use prony_record::Window;
 use std::fmt::Write as _;
 use std::io::Write;
 
-/// What is printed before the load: how requests and clients are shared between the threads.
+/// Returns the text before the load: how requests and clients are shared between the threads.
 pub(super) fn opening(flags: &Flags) -> String {
     let mut out = String::from("starting benchmark...\n");
     for thread in 0..flags.threads {
@@ -61,7 +61,7 @@ impl Progress {
         let _ = out.flush();
     }
 
-    /// What is left to be said when the load is over.
+    /// Returns the text that remains to be printed when the load is over.
     pub(super) fn end(&mut self) -> String {
         match self {
             Self::Counting(_) => String::new(),
@@ -75,7 +75,7 @@ impl Progress {
 pub(super) struct Steps {
     /// Requests of all threads.
     all: u64,
-    /// What the first thread counts to.
+    /// Requests of the first thread, or its connections where these are opened at a rate.
     first: u64,
     step: u64,
     next: u64,
@@ -140,7 +140,7 @@ impl Phases {
         }
     }
 
-    /// So many nanoseconds have passed.
+    /// Returns the lines that are due when `since` nanoseconds have passed.
     fn passed(&mut self, since: u64) -> String {
         let mut out = String::new();
         if !self.begun {
@@ -201,7 +201,7 @@ mod tests {
         parse(line.split(' ').map(OsString::from).collect()).unwrap()
     }
 
-    /// As the original printed it.
+    /// Expected texts are those that the original printed.
     #[test]
     fn threads_share_requests_and_clients() {
         for (line, shares) in [
@@ -239,7 +239,7 @@ mod tests {
         window
     }
 
-    /// Whatever the number of requests and however they come, each step is told once and in order.
+    /// Every step is reported once and in order, whatever the number of requests and however they come.
     #[test]
     fn every_step_is_told_once() {
         for requests in 1..60_u64 {

@@ -19,7 +19,7 @@ const TLS12: &str = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:\
                      ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 const TLS13: &str = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
-/// What is spoken on the connections.
+/// Protocol that is spoken on the connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spoken {
     Http1,
@@ -32,7 +32,7 @@ pub(super) struct Reached {
     pub target: Target,
     pub spoken: Spoken,
     pub tls: Option<TlsOptions>,
-    /// What the original says of the first connection.
+    /// Text that the original prints about the first connection.
     pub said: String,
 }
 
@@ -110,8 +110,8 @@ fn failed(why: &str) -> Unreached {
     Unreached::Failed(why.to_owned())
 }
 
-/// As the original speaks TLS: it accepts every certificate, resumes no session, and speaks what the server chooses by
-/// ALPN.
+/// Connects over TLS as the original does: accepts every certificate, resumes no session, and speaks what the server
+/// chooses by ALPN.
 fn secure(flags: &Flags, target: Target) -> Result<Reached, Unreached> {
     let name = flags.server_name.as_ref().unwrap_or(&flags.place.host);
     let mut options = TlsOptions {
@@ -162,7 +162,8 @@ fn secure(flags: &Flags, target: Target) -> Result<Reached, Unreached> {
     })
 }
 
-/// What is offered. Many servers take the first that they know, so the order decides what a load costs them.
+/// Returns the cipher suites to offer. Many servers take the first that they know, so the order decides what a load
+/// costs them.
 fn ciphers(flags: &Flags) -> String {
     let tls12 = flags.tls12.as_deref().unwrap_or(TLS12);
     let tls13 = flags.tls13.as_deref().unwrap_or(TLS13);

@@ -1,4 +1,4 @@
-//! What is printed after the load.
+//! Output after the load.
 
 use super::flags::Flags;
 use super::reach::Spoken;
@@ -9,7 +9,7 @@ use prony_engine::{Detail, Nanos, Sample};
 use prony_record::Observation;
 use std::collections::BTreeMap;
 
-/// What became of a load.
+/// Results of a load.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     /// The whole load, warm-up included, in nanoseconds.
@@ -134,7 +134,7 @@ impl Report {
         }
     }
 
-    /// Of a server that could not be reached.
+    /// Returns the report about a server that could not be reached.
     pub(super) fn nothing(flags: &Flags) -> Self {
         let total = match flags.duration {
             Some(_) => 0,

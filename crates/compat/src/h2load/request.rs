@@ -50,7 +50,7 @@ fn request(flags: &Flags, path: &str) -> HttpRequest {
     }
 }
 
-/// As the original writes it: a length exactly when there is a file to send.
+/// Writes a request as the original does: a length is added exactly when there is a body without one.
 fn bytes(request: &HttpRequest) -> Vec<u8> {
     let HttpRequest {
         method,

@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    /// What is printed for a time is the time again, to the precision that it shows.
+    /// Printed times equal the original times, to the precision that they show.
     #[test]
     fn printed_times_keep_two_decimals() {
         for power in 0..40_u32 {

@@ -1,6 +1,6 @@
 //! The help text, and the names of options.
 
-/// What `--help` prints.
+/// Text that `--help` prints.
 pub(super) const USAGE: &str = "\
 Usage: h2load [OPTIONS]... [URI]...
 benchmarking tool for HTTP/2 server, as spoken by prony

@@ -19,7 +19,7 @@ pub(super) fn unread(error: &lexopt::Error) -> Instead {
     wrong(&format!("h2load: {error}"))
 }
 
-/// What prony does not do, and what to use instead.
+/// Error for an option that prony does not support; `why` is the reason, or what to use instead.
 pub(super) fn refused(option: &str, why: &str) -> Instead {
     wrong(&format!("prony: --{option} is not supported: {why}"))
 }

@@ -93,7 +93,7 @@ const NAMES: [&str; 44] = [
     "wset",
 ];
 
-/// What the user asked for.
+/// Options that the user gave.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Flags {
     pub server: String,
@@ -113,7 +113,7 @@ pub(super) struct Flags {
     /// How connections at a rate are spaced.
     pub spacing: Spacing,
     pub verbose: bool,
-    /// Which of several clients this is, from 0, and how many there are.
+    /// Index of this client among several, from 0, and how many there are.
     pub client: (u64, u64),
     /// The files that are asked for in place of one URI.
     pub files: Option<WorkingSet>,
@@ -121,11 +121,11 @@ pub(super) struct Flags {
     pub buffers: bool,
     timeout: Option<f64>,
     think: Option<f64>,
-    /// What was typed, for [`echo`](Self::echo).
+    /// Options as they were typed, for [`echo`](Self::echo).
     typed: Typed,
 }
 
-/// What was typed and is only repeated.
+/// Options that are only repeated, as they were typed.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Typed {
     hog: bool,

@@ -31,7 +31,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 use working_set::Digits;
 
-/// So many connections have places of their own, whether there are file descriptors for them or not.
+/// Connections that have separate places, whether there are file descriptors for them or not.
 const PLACES: u64 = 1 << 16;
 
 /// Reads a command line as [`main`] does, and shows what it stands for or what is wrong with it, without a load: for fuzzing.
@@ -87,7 +87,7 @@ pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
     }
 }
 
-/// What a reader of the command line may take it for, and is not.
+/// Returns notes about options that a reader of the command line may misunderstand.
 fn notes(flags: &Flags) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(rate) = flags.rate {

@@ -22,7 +22,7 @@ pub(super) struct Cpu {
     pub system: f64,
 }
 
-/// What `httperf` reports; times in milliseconds unless they say otherwise.
+/// Results that `httperf` reports; times are in milliseconds unless stated otherwise.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Report {
     burst: u32,
@@ -100,7 +100,7 @@ impl Spread {
 }
 
 impl Report {
-    /// Of a load whose requests are `request` bytes long.
+    /// Returns the report of a load whose requests are `request` bytes long.
     pub(super) fn new(
         seen: &Observation,
         detail: &Detail,

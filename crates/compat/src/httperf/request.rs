@@ -13,7 +13,7 @@ pub(super) fn uri(flags: &Flags, file: u64) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What is sent in each call; the calls differ only in the number of their file.
+/// Returns the bytes that each call sends; the calls differ only in the number of their file.
 pub(super) fn bytes(flags: &Flags) -> Vec<u8> {
     let mut head = format!(
         "{} {} HTTP/{}\r\nUser-Agent: httperf/0.9.0\r\n",

@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-/// What `drand48` of the C library gives first: the original does not seed it, and begins with it.
+/// First value of the C library's `drand48`: the original does not seed it, and begins with this value.
 const FIRST_RANDOM: f64 = 3.907_985_046_680_551e-14;
 /// The original's room for a URI, with the byte that ends it.
 const LONGEST: usize = 128;
-/// What every URI ends with.
+/// Ending of every URI.
 const ENDING: &str = ".html";
 
 /// The value of `--wset`.
@@ -81,7 +81,7 @@ impl WorkingSet {
 }
 
 impl fmt::Display for WorkingSet {
-    /// As the original repeats it.
+    /// Writes the value as the original repeats it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{},{:.3}", self.files, self.misses)
     }

@@ -18,9 +18,9 @@ pub(crate) struct Url {
 /// Why a URL cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BadUrl {
-    /// It wants TLS.
+    /// The URL wants TLS.
     Tls,
-    /// It has no host, or a port that is no port.
+    /// The URL has no host, or a port that is no port.
     Malformed,
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
     }
 }
 
-/// Which addresses of a host to use.
+/// Kinds of addresses that may be used for a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
     /// Any: the first that accepts a connection.

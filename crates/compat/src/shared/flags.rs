@@ -7,9 +7,9 @@ use std::str::FromStr;
 /// There is nothing to run: what to say instead, and the exit status.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Instead {
-    /// What was asked for, on standard output; the status is 0.
+    /// Text that the user asked for, on standard output; the status is 0.
     Said(String),
-    /// What is wrong, on standard error.
+    /// Error message, on standard error.
     Wrong {
         /// Whole lines.
         text: String,
@@ -69,7 +69,8 @@ pub(crate) fn fitting<T: FromStr>(
     Ok(number.ok_or(given))
 }
 
-/// What is said of a value that a flag does not take, beside what the original says, which does not name it.
+/// Returns a message about a value that a flag does not take.
+/// It goes beside the original's message, which does not name the value.
 pub(crate) fn not_taken(flag: char, value: &str) -> String {
     format!("prony: -{flag} {value}: not a value that it takes")
 }
@@ -86,7 +87,7 @@ pub(crate) fn abbreviated<'a>(given: &str, names: &[&'a str]) -> Option<&'a str>
     }
 }
 
-/// What `getopt` says of a name that abbreviates several; none of one that abbreviates none.
+/// Returns the message of `getopt` for a name that abbreviates several; `None` if it abbreviates at most one.
 pub(crate) fn ambiguous(given: &str, names: &[&str]) -> Option<String> {
     let begin = names.iter().filter(|name| name.starts_with(given));
     let possible: Vec<String> = begin.map(|name| format!("'--{name}'")).collect();
@@ -98,7 +99,7 @@ pub(crate) fn ambiguous(given: &str, names: &[&str]) -> Option<String> {
     })
 }
 
-/// What a flag that is not known was called.
+/// Returns the name of an unknown flag: a letter without its dash, or a long name with its dashes.
 pub(crate) fn name(argument: &lexopt::Arg<'_>) -> String {
     match argument {
         lexopt::Arg::Short(letter) => letter.to_string(),

@@ -85,7 +85,7 @@ fn carry_out_by<'a, 'b, F: FnMut(&mut Told<'_>)>(
 /// A window of a load under way, and what may be done then: stop the load, or write to the console.
 pub(crate) struct Told<'a> {
     pub window: &'a Window,
-    /// What ended in it.
+    /// Outcomes of the requests that ended in the window.
     pub outcomes: &'a Outcomes,
     pub control: &'a Control,
     pub out: &'a mut dyn Write,
@@ -126,7 +126,7 @@ pub(crate) enum Failed {
     Engine(#[from] Error),
 }
 
-/// What was being done when an error was met.
+/// Activity during which an error occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doing {
     /// Making a connection.

@@ -1,4 +1,5 @@
-//! What several commands need: flags, URLs, carrying a load out, distributions of whole values, and what the checks say.
+//! Parts that several commands share: flags, URLs, running a load, distributions of whole values, and the checks'
+//! remarks.
 
 pub(crate) mod address;
 pub(crate) mod flags;

@@ -1,4 +1,4 @@
-//! What the checks have to say of a load.
+//! Remarks of the checks about a load.
 
 use prony_checks::{Evidence, examine};
 use std::io::Write;

@@ -86,7 +86,7 @@ impl Stats {
         sum / self.count as f64
     }
 
-    /// Of the sample (n − 1); 0 with fewer than two.
+    /// Standard deviation of the sample (n − 1); 0 with fewer than two values.
     pub(crate) fn stdev(&self) -> f64 {
         if self.count < 2 {
             return 0.0;

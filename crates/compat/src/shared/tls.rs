@@ -1,4 +1,4 @@
-//! What was agreed on with a server over TLS, in OpenSSL's words.
+//! Results of a TLS handshake, in OpenSSL's words.
 
 /// The key of a key exchange in this group.
 pub(crate) fn temporary_key(group: &str) -> &str {

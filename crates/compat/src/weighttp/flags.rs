@@ -22,7 +22,7 @@ example: weighttp -n 10000 -c 10 -t 2 -k -H \"User-Agent: foo\" localhost/index.
 
 ";
 
-/// What the user asked for.
+/// Options that the user gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Flags {
     pub requests: u64,

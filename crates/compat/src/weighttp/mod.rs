@@ -104,7 +104,7 @@ fn plan(flags: &Flags, address: SocketAddr) -> Plan {
     Plan::new(load, Target::Tcp(address), dialogue)
 }
 
-/// What is printed before the load: how requests and clients are shared between the threads.
+/// Returns the text before the load: how requests and clients are shared between the threads.
 fn opening(flags: &Flags) -> String {
     let mut out = String::from("starting benchmark...\n");
     for thread in 0..flags.threads {

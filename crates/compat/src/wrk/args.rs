@@ -9,10 +9,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What wrk prints when it is asked, or does not understand.
+/// Usage that wrk prints on request, or for a command line that it does not understand.
 pub(super) const USAGE: &str = include_str!("usage.txt");
 
-/// What wrk2 says without a rate.
+/// Message of wrk2 for a command line without a rate.
 pub(super) const NO_RATE: &str = "Throughput MUST be specified with the --rate or -R option";
 
 /// wrk's: after this a request has failed.
@@ -49,7 +49,7 @@ pub(super) struct Args {
     pub duration: Duration,
     pub timeout: Duration,
     pub script: Option<PathBuf>,
-    /// As given: `Name: value`.
+    /// Header lines as given: `Name: value`.
     pub headers: Vec<String>,
     /// Print percentiles.
     pub latency: bool,
@@ -65,7 +65,7 @@ pub(super) struct Args {
     pub rest: Vec<String>,
 }
 
-/// What a command line comes to.
+/// Result of parsing a command line.
 #[derive(Debug, PartialEq)]
 pub(super) struct Parsed {
     /// The version was asked for; it is printed before anything else.

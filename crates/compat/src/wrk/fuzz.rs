@@ -1,4 +1,4 @@
-//! What fuzzing reaches of wrk's command line and of what passes between a load and a script, without a load.
+//! Entry points for fuzzing wrk's command line and the exchange between a load and a script, without a load.
 
 use super::args::Parsed;
 use super::protocol::{Alarm, Parts, Scripted};
@@ -17,7 +17,7 @@ pub fn read(args: Vec<OsString>) {
     }
 }
 
-/// What a script has been told, and has said.
+/// Answers that a session has reported, in their order.
 #[derive(Default)]
 struct Seen(Vec<Answer>);
 

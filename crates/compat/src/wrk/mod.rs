@@ -144,8 +144,8 @@ fn run(args: &Args, quiet: bool, console: &mut Console<'_>) -> Result<(), Error>
     Ok(done?)
 }
 
-/// What the script takes part in. Like wrk, asks the first thread for its first text, and throws it
-/// away.
+/// Finds the parts of a load in which the script takes part. Like wrk, asks the first thread for its first text, and
+/// discards it.
 fn parts(script: &Script) -> Result<Parts, Failure> {
     let first = script.functions(0);
     let requests = first.request(split)?;
@@ -179,8 +179,8 @@ fn plan(args: &Args, parts: Parts) -> Plan {
     }
 }
 
-/// As wrk speaks TLS: it asks for the URL's host, accepts every certificate, resumes sessions and offers no
-/// application protocol.
+/// Returns the TLS options of wrk: it asks for the URL's host, accepts every certificate, resumes sessions and offers
+/// no application protocol. `None` without TLS.
 fn tls(args: &Args) -> Option<TlsOptions> {
     args.url.scheme.starts_with("https").then(|| TlsOptions {
         server_name: args.url.host.clone(),

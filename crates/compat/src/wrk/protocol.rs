@@ -1,4 +1,4 @@
-//! What a thread says whose script has a word in each request or answer.
+//! Protocol of a thread whose script takes part in each request or answer.
 
 use super::failure::Failure;
 use super::requests::split;
@@ -24,7 +24,7 @@ impl Alarm {
         }
     }
 
-    /// What has failed, if anything.
+    /// Returns the first failure of a script, if any.
     pub(super) fn failure(&self) -> Option<Failure> {
         self.lock().clone()
     }
@@ -39,7 +39,7 @@ impl Alarm {
     }
 }
 
-/// What a script takes part in.
+/// Functions by which a script takes part in a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parts {
     pub request: bool,
@@ -53,7 +53,7 @@ pub(super) struct Parts {
 pub(super) struct Scripted<'a> {
     functions: Functions,
     parts: Parts,
-    /// What is always sent, when the script does not make requests itself.
+    /// Bytes that are always sent when the script does not make requests itself.
     always: Vec<u8>,
     stop: StopFlag,
     alarm: &'a Alarm,
@@ -160,7 +160,7 @@ impl<'a> Scripted<'a> {
     }
 }
 
-/// What is remembered of a connection.
+/// State of a connection.
 #[derive(Default)]
 pub(super) struct Conn {
     state: HttpState,

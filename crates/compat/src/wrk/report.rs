@@ -1,4 +1,4 @@
-//! What wrk and wrk2 print.
+//! Output of wrk and wrk2.
 
 use super::args::Args;
 use super::spectrum::spectrum;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const RULE: &str = "----------------------------------------------------------\n";
 
-/// What went wrong, as wrk sorts it.
+/// Errors, as wrk sorts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Errors {
     pub connect: u64,
@@ -23,12 +23,12 @@ pub(super) struct Errors {
     pub status: u64,
 }
 
-/// What a load has shown, in wrk's terms.
+/// Results of a load, in wrk's terms.
 #[derive(Debug)]
 pub(super) struct Outcome {
     /// Done − due, in microseconds.
     pub latency: Stats,
-    /// Of each thread in each window.
+    /// Answers per second of each thread in each window.
     pub rates: Stats,
     /// Microseconds.
     pub duration: u64,
@@ -40,7 +40,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// Of a load whose requests and connections may take as long as `timeout`.
+    /// Returns the outcome of a load whose requests and connections may take as long as `timeout`.
     pub(super) fn of(seen: &Observation, detail: &Detail, timeout: Duration) -> Self {
         let worker_rates = &detail.worker_rates[..];
         let outcomes = &seen.outcomes;
@@ -77,7 +77,7 @@ impl Outcome {
     }
 }
 
-/// What is printed before the load begins.
+/// Returns the text that is printed before the load begins.
 pub(super) fn heading(args: &Args) -> String {
     format!(
         "Running {} test @ {}\n  {} threads and {} connections\n",
@@ -88,7 +88,7 @@ pub(super) fn heading(args: &Args) -> String {
     )
 }
 
-/// What is printed when it has ended.
+/// Returns the text that is printed when the load has ended.
 pub(super) fn report(args: &Args, outcome: &Outcome, seen: &Observation) -> String {
     let mut text = String::from("  Thread Stats   Avg      Stdev     Max   +/- Stdev\n");
     row(&mut text, "Latency", &outcome.latency, time_us);

@@ -1,6 +1,6 @@
 //! Numbers with units, as wrk reads and prints them.
 
-/// What multiplies a number, smallest first.
+/// Units of one kind, smallest first: each is `scale` times the one before it.
 struct Units {
     scale: f64,
     base: &'static str,

@@ -3,9 +3,9 @@
 /// A URL and its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Url {
-    /// As given.
+    /// The whole URL, as given.
     pub text: String,
-    /// Such as `http`.
+    /// Scheme, such as `http`.
     pub scheme: String,
     /// Without the brackets of an IPv6 address.
     pub host: String,
@@ -68,7 +68,7 @@ impl Url {
         })
     }
 
-    /// What is looked up beside the host: the port, or else the scheme.
+    /// Returns the service that is looked up with the host: the port, or else the scheme.
     pub(super) fn service(&self) -> &str {
         self.port.as_deref().unwrap_or(&self.scheme)
     }

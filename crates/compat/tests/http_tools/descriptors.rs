@@ -1,4 +1,4 @@
-//! What is measured with fewer file descriptors than connections.
+//! Measurements with fewer file descriptors than connections.
 
 use crate::support::{
     Run, answer, http_echo, if_started_with_few, original_with_few, prony_with_few, server,

@@ -16,7 +16,7 @@ const SETTINGS: u8 = 4;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
-/// What the server says to a request, by how many came before it.
+/// Response of the server to a request, which depends on how many requests came before it.
 #[derive(Clone, Copy)]
 pub enum Says {
     /// `hello`, with a status from HPACK's static table and a field that its dynamic table takes up.

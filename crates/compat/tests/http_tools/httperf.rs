@@ -20,7 +20,7 @@ const COUNTS: [&str; 7] = [
     "Errors: fd-unavail",
 ];
 
-/// Their lines, and the counts of the one that ends with a duration.
+/// Returns the lines that begin with `COUNTS`, and the counts of the line that ends with a duration.
 fn counts(text: &str) -> Vec<&str> {
     let mut lines: Vec<_> = text
         .lines()

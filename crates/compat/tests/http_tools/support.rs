@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-/// What a program has said.
+/// Output of a program, and its exit status.
 #[derive(Debug)]
 pub struct Run {
     pub out: String,

@@ -1,10 +1,11 @@
-//! What scripts see: the same under prony as under the real wrk.
+//! Values that scripts see: the same under prony as under the real wrk.
 
 use crate::server::Server;
 use crate::support::{prony, real, reference, script};
 use std::path::Path;
 
-/// What a script writes to the file that it is given, under the real wrk and under prony.
+/// Returns the facts that a script writes to the file it is given, under the real wrk and under prony.
+/// `None` outside the campaign `compat`.
 fn facts(name: &str, url: &str, threads: &str) -> Option<[String; 2]> {
     let place = tempfile::tempdir().unwrap();
     let run = |file: &Path, runner: &dyn Fn(&[&str]) -> Option<i32>| {

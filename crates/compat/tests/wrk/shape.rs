@@ -1,4 +1,4 @@
-//! What of an output stays when its numbers are taken out: keys, units and columns.
+//! Shape of an output, which remains without its numbers: keys, units and columns.
 
 /// Lines with every number replaced by its kind. Rows of one shape in a row count once: how many
 /// a spectrum has depends on the values.

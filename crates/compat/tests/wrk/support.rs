@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
-/// What a command has printed, and its exit status.
+/// Output of a command, and its exit status.
 #[derive(Debug)]
 pub struct Ran {
     pub out: String,

@@ -1,4 +1,4 @@
-//! What a request costs, part by part: of two servers where they differ, of one where it goes.
+//! Cost of a request, part by part: for two servers, where they differ; for one, where the cost goes.
 
 use super::rows::{Row, Rows};
 use super::text::plain;
@@ -167,7 +167,7 @@ fn look(of: &Difference) -> Look {
     Look { colour, shape }
 }
 
-/// Which way a part differs; `~` where that is not known, as in the table.
+/// Direction in which a part differs: `more`, `less`, or `~` where that is not known, as in the table.
 fn said(of: &Difference) -> &'static str {
     match (of.differs, of.difference.value() > 0.0) {
         (false, _) => "~",

@@ -18,7 +18,7 @@ const NAME: usize = 26;
 pub struct Axis {
     /// Where values lie.
     pub scale: Scale,
-    /// What it counts.
+    /// Text beside the axis: the quantity that it counts.
     pub label: String,
     /// Ticks at values of its own, or at round ones.
     pub ticks: Option<Vec<f64>>,
@@ -39,26 +39,26 @@ pub struct Spot {
     pub x: f64,
     /// Up.
     pub y: f64,
-    /// Its interval upwards.
+    /// Vertical interval around the value: its lower and its upper end.
     pub interval: Option<(f64, f64)>,
     /// A single trial, smaller and paler.
     pub trial: bool,
-    /// What it says.
+    /// Text of the mark: read by a screen reader, and shown beside the mark.
     pub label: String,
 }
 
 /// A series.
 #[derive(Debug)]
 pub struct Line {
-    /// What stands at its end; empty for nothing.
+    /// Text at the end of the line; empty for none.
     pub name: String,
-    /// Its look.
+    /// Look of the line and its marks.
     pub look: Look,
-    /// Its dashes; the look's unless said otherwise.
+    /// Dashes of the line; those of the look if `None`.
     pub dash: Option<&'static str>,
     /// The line, in order; none for marks alone.
     pub path: Vec<(f64, f64)>,
-    /// Its marks.
+    /// Marks of the series.
     pub spots: Vec<Spot>,
     /// The band around it: across, low, high.
     pub band: Vec<(f64, f64, f64)>,
@@ -71,21 +71,21 @@ pub struct Rule {
     pub from: (f64, f64),
     /// To there.
     pub to: (f64, f64),
-    /// What it means; stands at its end.
+    /// Meaning of the line, which stands at its end.
     pub label: String,
 }
 
 /// All of it.
 pub struct Plot {
-    /// Its size.
+    /// Width and height of the drawing, in pixels.
     pub size: (f64, f64),
     /// Across.
     pub x: Axis,
     /// Up.
     pub y: Axis,
-    /// Its series.
+    /// Series to draw.
     pub lines: Vec<Line>,
-    /// Its rules.
+    /// Straight lines to draw.
     pub rules: Vec<Rule>,
     /// Names stand beside marks rather than at the ends of lines.
     pub beside: bool,

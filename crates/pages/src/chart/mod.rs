@@ -29,7 +29,7 @@ pub use history::history;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 pub use table::{Align, Table};
 
-/// What a chart shows.
+/// Subjects of charts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Answers per second.
@@ -44,9 +44,9 @@ pub enum Kind {
     Grid,
     /// Throughput over workers.
     Scaling,
-    /// What happened inside trials.
+    /// Rate over time inside trials.
     Time,
-    /// What a request costs, part by part.
+    /// Cost of a request, part by part.
     Why,
     /// Several runs: two compared, or a cell over all of them.
     Runs,
@@ -55,11 +55,11 @@ pub enum Kind {
 /// A chart.
 #[derive(Debug)]
 pub struct Chart {
-    /// Its name, such as `throughput-c64`: unique in a run, of letters, digits and hyphens.
+    /// Name, such as `throughput-c64`: unique in a run, of letters, digits and hyphens.
     pub name: String,
-    /// What it shows.
+    /// Subject of the chart.
     pub kind: Kind,
-    /// Its title.
+    /// Title of the chart.
     pub title: String,
     /// How to read it.
     pub note: String,
@@ -67,12 +67,12 @@ pub struct Chart {
     pub width: f64,
     /// The height of its drawing, in pixels.
     pub height: f64,
-    /// What stands inside the `svg` element.
+    /// Contents of the `svg` element.
     pub drawing: Markup,
     /// The same for a narrow screen, with its width and height; without one, the drawing is moved
     /// sideways there.
     pub narrow: Option<(Markup, f64, f64)>,
-    /// What its marks mean, where it does not say so itself.
+    /// Marks with their meanings, where the drawing does not show the meanings itself.
     pub key: Vec<(Markup, String)>,
     /// The figures that it shows.
     pub table: Table,
@@ -126,7 +126,7 @@ pub fn chart(material: &Material, name: &str) -> Result<Chart, PageError> {
 }
 
 impl Chart {
-    /// As part of a page: the title, how to read it, the drawing, and the table behind it.
+    /// Returns the chart as part of a page: the title, how to read it, the drawing, and the table behind it.
     pub fn figure(&self) -> Markup {
         let wide = if self.width < 600.0 { "" } else { "wide" };
         html! {

@@ -1,4 +1,4 @@
-//! What others have published against what was measured: a line of slope one would be the same order.
+//! Figures that others have published against measured ones: a line of slope one would be the same order.
 
 use super::WIDTH;
 use super::lines::{Axis, Line, Plot, Rule, Spot};

@@ -33,14 +33,14 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Of its requests, 0 to 1, in nanoseconds.
+    /// Percentile `share`, 0 to 1, of the requests' response times, in nanoseconds; `None` where it is not known.
     fn percentile(&self, share: f64) -> Option<u64> {
         let seen = self.part.measured();
         let failed = seen.map_or(0, |seen| seen.outcomes.untimed());
         times::percentile(&self.times, failed, share)
     }
 
-    /// What was not within the limits, and why that may not count, in words; empty when all of it was.
+    /// Lists the limits that the trial broke, and why that may not count, in words; empty when it broke none.
     fn broken(&self) -> String {
         let Some(judged) = &self.judged else {
             return String::new();
@@ -60,7 +60,7 @@ pub(super) fn charts(material: &Material) -> Vec<Chart> {
         .collect()
 }
 
-/// What each server keeps within the run's limits; none for a run without.
+/// Sentences about the load that each server keeps within the run's limits; none for a run without limits.
 pub(super) fn sentences(material: &Material) -> Vec<(String, String)> {
     let Some(limits) = &material.about().service else {
         return Vec::new();

@@ -27,7 +27,7 @@ struct Named<'a> {
     cell: &'a CellReport,
     /// The round of each trial, from 1 on, and what was seen in it.
     trials: Vec<(u32, &'a RequestReport)>,
-    /// Those of all names that have ended.
+    /// Requests of all names that have ended.
     ended: u64,
 }
 

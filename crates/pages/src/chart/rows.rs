@@ -25,17 +25,17 @@ pub(super) const NARROW_TRIALS: usize = 200;
 /// A server's values.
 #[derive(Debug)]
 pub struct Row {
-    /// Its label.
+    /// Label of the server.
     pub name: String,
     /// The others are compared with it.
     pub baseline: bool,
-    /// Its look.
+    /// Look of the server.
     pub look: Look,
     /// Every trial, with what it says.
     pub trials: Vec<(f64, String)>,
     /// The value over all of them, with what it says.
     pub value: (f64, String),
-    /// Its interval.
+    /// Interval around the value: its lower and its upper end.
     pub interval: Option<(f64, f64)>,
     /// Values of other origin: is it corrected, and what it says.
     pub foreign: Vec<(f64, bool, String)>,
@@ -53,7 +53,7 @@ pub struct Rows<'a> {
     pub rows: &'a [Row],
     /// The axis.
     pub scale: &'a Scale,
-    /// What it counts.
+    /// Text beside the axis: the quantity that it counts.
     pub axis: String,
     /// How its ticks are written.
     pub tick: fn(f64) -> String,
@@ -142,7 +142,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Its values.
+    /// Draws the values of a row.
     fn dots(&self, row: &Row, y: f64, x: &dyn Fn(f64) -> f64) -> Markup {
         html! {
             g class=(row.look.class()) {

@@ -34,7 +34,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// As HTML.
+    /// Returns the table as HTML.
     pub fn markup(&self, caption: &str) -> Markup {
         let class = |at: usize| match self.columns.get(at) {
             Some((_, Align::Right)) => Some("n"),

@@ -103,7 +103,7 @@ fn row(material: &Material, part: &Part) -> [String; COLUMNS.len()] {
     ]
 }
 
-/// As text; empty where it is not known.
+/// Returns a value as text; empty where it is not known.
 fn of<T: ToString>(value: Option<T>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }

@@ -97,7 +97,7 @@ fn origin(material: &Material) -> String {
     )
 }
 
-/// What a duel says: the sentences and verdicts of the terminal, and the rest folded.
+/// Writes the result of a duel: the sentences and verdicts of the terminal, and the rest folded.
 fn of_duel(out: &mut String, duel: &DuelReport) {
     for sentence in &duel.sentences {
         let _ = writeln!(out, "**{}**\n", plain(sentence));

@@ -7,7 +7,7 @@ use prost::Message;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-/// What folded stacks put behind the name of a function of the kernel.
+/// Suffix that folded stacks put behind the name of a function of the kernel.
 const KERNEL: &str = "_[k]";
 
 /// The stacks of a server, in all rounds, as a gzipped `profile.proto`: samples, and the CPU time that they stand for.
@@ -145,7 +145,7 @@ struct Profile {
     period: i64,
 }
 
-/// What a value of each sample is, by the indices of texts.
+/// Kind and unit of one value of each sample, as indices of texts.
 #[derive(Message)]
 struct ValueType {
     #[prost(int64, tag = "1")]

@@ -1,4 +1,4 @@
-//! What was not measured, where the rest was, how, and how to do it again.
+//! Sections about what was not measured, where the rest was, how, and how to do it again.
 
 use crate::material::Material;
 use crate::raw::Packed;

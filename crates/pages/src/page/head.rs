@@ -1,4 +1,4 @@
-//! What is read first: the sentence, and the checks beside it.
+//! Top of a page, which is read first: the sentence, and the checks beside it.
 
 use crate::chart::capacity_sentences;
 use crate::material::Material;
@@ -69,7 +69,7 @@ pub(super) fn verdict(material: &Material) -> Markup {
     }
 }
 
-/// What a duel said at its end.
+/// Draws the result of a duel: its sentences, its comparisons and its notes.
 fn told(duel: &DuelReport) -> Markup {
     html! {
         @for sentence in &duel.sentences { p.lead { (sentence) } }
@@ -95,7 +95,7 @@ fn told(duel: &DuelReport) -> Markup {
     }
 }
 
-/// What is divided by what.
+/// Names the two sides of a ratio: a side, divided by the first one.
 fn versus(duel: &DuelReport, one: &Comparison) -> String {
     let first = duel.sides.first().map_or("", |side| side.name.as_str());
     format!("{} / {first}", one.side)

@@ -21,9 +21,9 @@ use sha2::{Digest, Sha256};
 const CHARTS: &str = include_str!("../chart/style.css");
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
-/// What pages made elsewhere look like, if they hold charts: the style of charts, and of pages.
+/// Styles for pages made elsewhere, if they hold charts: the style of charts, and of pages.
 pub const LOOKS: [&str; 2] = [CHARTS, STYLE];
-/// What shows exact values beside the marks of charts; it needs an element `#tip`.
+/// Script that shows exact values beside the marks of charts; it needs an element `#tip`.
 pub const HOVER: &str = SCRIPT;
 /// Charts of one section that are open; the others unfold.
 const OPEN: usize = 4;
@@ -77,7 +77,7 @@ pub fn html(material: &Material) -> Result<String, PageError> {
     Ok(page.into_string())
 }
 
-/// What a page may do: run this one script, and ask nobody for anything.
+/// Returns the content security policy of a page: it may run this one script, and send no requests.
 pub(crate) fn policy(script: &str) -> String {
     let hash = STANDARD.encode(Sha256::digest(script));
     format!(

@@ -8,7 +8,7 @@ const WIDTH: f64 = 1_200.0;
 const ROW: f64 = 17.0;
 /// Narrower boxes are not drawn, nor what they call.
 const NARROWEST: f64 = 0.3;
-/// Of a character of the names.
+/// Width of a character of the names.
 const CHARACTER: f64 = 6.8;
 /// A share that has changed by this much has the strongest colour.
 const STRONG: f64 = 0.05;
@@ -33,8 +33,8 @@ impl Node {
     }
 }
 
-/// Of these samples by stack; with those of another server the colours say where the share has grown (red) or shrunk
-/// (blue). None without samples.
+/// Draws the flame graph of these samples by stack. `None` without samples.
+/// With the samples of another server, colours show where the share has grown (red) or shrunk (blue).
 pub(super) fn graph(
     stacks: &BTreeMap<String, u64>,
     before: Option<&BTreeMap<String, u64>>,

@@ -14,16 +14,16 @@ use prony_record::{
 };
 use serde_json::json;
 
-/// What is made up.
+/// Plan of a made-up run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The experiment's name.
     pub name: String,
-    /// Its title.
+    /// Title of the experiment.
     pub title: String,
     /// When it began.
     pub started: Timestamp,
-    /// What its noise follows from: runs with different ones differ.
+    /// Seed of the run's noise: runs with different ones differ.
     pub seed: u32,
     /// Servers: name, workers, and about how many answers they give per second.
     pub servers: Vec<(String, u32, f64)>,
@@ -39,9 +39,9 @@ pub struct Plan {
     pub published: Option<Published>,
     /// A failed trial: the server, why, and what it printed.
     pub failed: Option<(String, String, String)>,
-    /// What a capacity run keeps within.
+    /// Limits that a capacity run keeps within.
     pub service: Option<Limits>,
-    /// What a check says of the first server.
+    /// Text of a check about the first server.
     pub check: Option<String>,
     /// The names of its requests, which have equal shares; empty: all are of one kind.
     pub requests: Vec<String>,
@@ -141,7 +141,7 @@ pub fn begin(notebook: &Notebook, plan: &Plan) -> Result<RunId, NotebookError> {
     })
 }
 
-/// Its trials, in the order of its plan.
+/// Makes up the trials of a plan, in its order.
 pub fn trials(plan: &Plan) -> Vec<Recording> {
     let mut all = Vec::new();
     let ordinal = |all: &Vec<Recording>| u32::try_from(all.len()).unwrap_or(u32::MAX);

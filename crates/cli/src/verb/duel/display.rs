@@ -1,4 +1,4 @@
-//! What is shown while a duel goes on: on a terminal a live view, elsewhere a line per round.
+//! Progress of a duel: a live view on a terminal, elsewhere one line per round.
 
 use crate::args::Duel;
 use crate::live::Live;

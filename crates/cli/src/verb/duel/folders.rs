@@ -89,9 +89,9 @@ fn build(args: &Duel, name: &str, folder: &Path) -> Result<()> {
 
 /// A commit of the repository in this folder.
 struct Revision {
-    /// As the user calls it.
+    /// Name of the revision, as the user gave it.
     asked: String,
-    /// Its whole name.
+    /// Full hash of the commit.
     commit: String,
     /// The first line of its message.
     subject: String,

@@ -1,4 +1,4 @@
-//! Who takes part in a duel, and what is asked of them.
+//! Sides of a duel, and the requests that they get.
 
 use super::calls::{call, calls};
 use super::folders::{Worktree, folders, revisions, shell};
@@ -222,7 +222,7 @@ fn number_doubles(sides: &mut [Side]) {
 
 /// A server that is measured by itself, and how it is loaded.
 pub struct One<'a> {
-    /// As it was typed.
+    /// The server, as it was typed.
     pub server: &'a str,
     pub path: Option<&'a str>,
     pub contract: Option<Contract>,
@@ -300,7 +300,7 @@ fn shaped(load: Load, manners: &Manners<'_>, ask: &Ask, sides: &[Side]) -> Resul
     manners.messages(load, ask)
 }
 
-/// What all sides are asked, in words.
+/// Describes the requests that all sides get, and how they are sent.
 pub fn asked(ask: &Ask, sides: &[Side]) -> String {
     let tls = |side: &Side| matches!(side.what, What::Started { .. }) && side.over().is_tls();
     // Calls have no other way.
@@ -360,13 +360,13 @@ fn spoken(ask: &Ask, sides: &[Side]) -> Result<()> {
     Ok(())
 }
 
-/// What a side by itself suggests to ask.
+/// Requests that suit a side, as far as the side alone shows.
 pub enum Hint {
     /// One of these contracts.
     Contracts(Vec<Contract>),
-    /// This path.
+    /// The path of its URL.
     Path(String),
-    /// This method of gRPC.
+    /// The gRPC method of its URL.
     Call(String),
     /// Messages over WebSocket at this path.
     Socket(String),
@@ -480,8 +480,8 @@ fn side(
     Ok((side, Hint::Contracts(server.manifest.contracts.clone())))
 }
 
-/// What all sides are asked: what the user says; else the one contract that all of them keep; else
-/// the path of a URL; else `/`.
+/// Chooses the requests for all sides: those that the user gives, else the one contract that all sides keep.
+/// Without such a contract, the path of a URL, else `/`.
 fn ask(
     contract: Option<Contract>,
     path: Option<&str>,

@@ -56,7 +56,7 @@ pub fn time(args: &Duel) -> Time {
     }
 }
 
-/// What is compared, in the order of reports.
+/// Quantities to compare, in the order of reports.
 fn quantities(args: &Duel) -> Vec<Quantity> {
     let only = args.only.as_slice();
     let wanted = |quantity: &Quantity| only.is_empty() || only.iter().any(|one| one.0 == *quantity);

@@ -1,4 +1,4 @@
-//! What a load says and expects, from the command line.
+//! Requests or messages that a load sends and the answers that it expects, from the command line.
 
 use crate::args::Load;
 use crate::request::{prefix, text_or_file};
@@ -11,7 +11,7 @@ use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits, Mix};
 use prony_engine::{Dialogue, H2Requests};
 use prony_lab::requests::{self, Server};
 
-/// What is said to this address.
+/// Returns the requests or messages to send to this address.
 pub fn dialogue(args: &Load, address: &target::Address, http2: bool) -> Result<Dialogue> {
     if address.ws {
         return ws(args, address);

@@ -1,4 +1,4 @@
-//! What is shown while a load runs: on a terminal a live view, elsewhere a line a second.
+//! Progress of a running load: a live view on a terminal, elsewhere one line per second.
 
 use crate::args;
 use crate::live::Live;
@@ -24,7 +24,7 @@ pub struct Display {
     extent: Extent,
     warmup: Duration,
     threads: u32,
-    /// What the plan says, for the checks.
+    /// Evidence for the checks that the plan alone gives.
     plan: Evidence,
     shape: prony_record::Load,
     /// When the load ends, since its start, once that is known.
@@ -148,7 +148,7 @@ fn of_requests(load: &Load, all: u64) -> End {
     End::At(Instant::now() + Duration::from_secs_f64(rest / done as f64 * load.seconds))
 }
 
-/// What checks find in what is known so far.
+/// Returns the early checks that have fired, each with its name and its text; none during the warm-up.
 fn checks(
     (plan, shape): (Evidence, &prony_record::Load),
     threads: u32,

@@ -14,7 +14,7 @@ use prony_lab::trial::Measured;
 use prony_record::{Durations, Finding, Subject};
 use std::convert::Infallible;
 
-/// What was measured, and when.
+/// A load that has ended: its plan, its results and its times.
 pub struct Done<'a> {
     pub plan: &'a Plan,
     pub ask: &'a Ask,

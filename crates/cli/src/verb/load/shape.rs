@@ -18,7 +18,7 @@ const MOST_WINDOWS: u32 = 40;
 const LONG_WINDOW: Duration = Duration::from_millis(250);
 const SHORTEST_WINDOW: Duration = Duration::from_millis(50);
 
-/// What is asked for.
+/// Returns the load that the command line describes.
 ///
 /// # Errors
 /// Options that contradict each other.

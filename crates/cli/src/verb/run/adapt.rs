@@ -1,4 +1,4 @@
-//! What the command line changes in an experiment.
+//! Changes that the command line makes to an experiment.
 
 use crate::args::Run;
 use miette::{Result, miette};
@@ -11,7 +11,7 @@ const QUICK: u32 = 10;
 /// The longest warm-up of `--quick`.
 const QUICK_WARMUP: Duration = Duration::from_secs(3);
 
-/// What the command line changes in an experiment.
+/// Applies the options of the command line to an experiment.
 pub fn adapt(experiment: &mut Experiment, args: &Run) -> Result<()> {
     if args.quick {
         experiment.rounds = 1;

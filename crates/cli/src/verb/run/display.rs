@@ -1,4 +1,4 @@
-//! What is shown while a run goes on: on a terminal a live view, elsewhere a line per trial.
+//! Progress of a run: a live view on a terminal, elsewhere one line per trial.
 
 use crate::args::Shown;
 use crate::live::Live;
@@ -22,16 +22,16 @@ pub struct Display {
     live: Live,
     rounds: u32,
     loads: usize,
-    /// What the trial under way is.
+    /// Round, entrant and load of the current trial, in words.
     trial: String,
     /// When the first trial began, trials that are done, and all of them.
     begun: Instant,
     done: u64,
     all: u64,
-    /// What trials have shown so far.
+    /// Results of the trials so far.
     known: Vec<Known>,
     builds: Builds,
-    /// What each of several rigs does.
+    /// Current activity of each of several rigs, by the rig's name.
     rigs: BTreeMap<String, String>,
     /// The one that is told of.
     rig: Option<String>,
@@ -66,7 +66,7 @@ impl Builds {
     }
 }
 
-/// What is known of an entrant under a load.
+/// Results of an entrant under a load so far.
 struct Known {
     server: String,
     load: String,

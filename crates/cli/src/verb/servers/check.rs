@@ -119,7 +119,7 @@ pub fn check(
     })
 }
 
-/// What was checked, in words.
+/// Names what was checked: the contract, and its transport if that is not plain.
 fn asked(contract: Contract, over: Over) -> String {
     match over {
         Over::Plain => contract.to_string(),

@@ -158,7 +158,7 @@ fn progress<T>(what: &str, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// What a server speaks, in words.
+/// Lists the transports of a server, in words.
 fn list_of(over: &[Over]) -> String {
     let words: Vec<&str> = over.iter().map(|over| over.word()).collect();
     words.join(" ")

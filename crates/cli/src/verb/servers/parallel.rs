@@ -17,19 +17,19 @@ pub fn jobs(asked: Option<NonZeroUsize>) -> usize {
 /// Something to do.
 #[derive(Debug, Clone)]
 pub struct Task<'a, T> {
-    /// What it is about.
+    /// Subject of the task, which `work` gets.
     pub of: T,
-    /// Its name in the display.
+    /// Name of the task in the display.
     pub name: String,
-    /// What it uses that only one task may use at a time.
+    /// Resource that only one task may use at a time; `None` if the task needs none.
     pub uses: Option<&'a str>,
 }
 
-/// What is known of all tasks.
+/// State of all tasks.
 struct Queue<R> {
-    /// Those that have not begun, in their order.
+    /// Indices of tasks that have not begun, in their order.
     waiting: Vec<usize>,
-    /// Those that run.
+    /// Indices of tasks that are running.
     running: Vec<usize>,
     results: Vec<Option<R>>,
 }

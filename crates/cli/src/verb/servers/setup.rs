@@ -52,7 +52,7 @@ pub fn main(
     ))
 }
 
-/// What would be installed, for people.
+/// Describes for people what would be installed.
 fn told(needs: &Needs<'_>, cache: &str) -> String {
     let mut out = String::new();
     if !needs.debian.is_empty() {

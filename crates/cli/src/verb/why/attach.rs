@@ -29,7 +29,7 @@ fn gone(pid: i32) -> miette::Report {
     )
 }
 
-/// Which process is it? Those that listen on the URL's port are named.
+/// Error for a server whose process is not known; lists the processes that listen on the URL's port.
 fn unnamed(url: &str) -> miette::Report {
     let port = target::parse(url).map_or(0, |address| address.port);
     let help = match listeners(port).as_slice() {

@@ -55,12 +55,12 @@ impl Script {
         Ok(Self { lua, threads })
     }
 
-    /// Whom thread `worker` talks to.
+    /// Address of the server that thread `worker` loads.
     pub(super) fn address(&self, worker: u32) -> SocketAddr {
         self.threads[worker as usize].handle.address()
     }
 
-    /// What thread `worker` calls.
+    /// Functions that thread `worker` calls.
     pub(super) fn functions(&self, worker: u32) -> &Functions {
         &self.threads[worker as usize].functions
     }

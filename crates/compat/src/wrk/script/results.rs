@@ -1,4 +1,4 @@
-//! What `done` gets: the summary, the latencies and the rates.
+//! Arguments of `done`: the summary, the latencies and the rates.
 
 use crate::shared::stats::Stats;
 use crate::wrk::report::Outcome;

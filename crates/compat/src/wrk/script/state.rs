@@ -5,7 +5,7 @@ use crate::wrk::args::Args;
 use crate::wrk::failure::Failure;
 use mlua::{Function, Lua, Table, Value};
 
-/// What is shown in the place of a file for the prelude, which no message shall blame.
+/// Name that stands in the place of the prelude's file, which no message shall blame.
 const PRELUDE: &str = "=[wrk]";
 
 /// How places that are not in a script begin: in C, in the prelude, in what holds userdata up.
@@ -30,7 +30,7 @@ impl From<mlua::Error> for Failure {
 }
 
 impl Failure {
-    /// What the script did in the function that is at fault.
+    /// Describes a failure by where the function at fault is defined, and by what the script did there.
     fn at(function: &Function, what: &str) -> Self {
         let info = function.info();
         match (info.short_src, info.line_defined) {
@@ -99,7 +99,8 @@ impl Functions {
         }
     }
 
-    /// As [`Functions::request`]; none when it returns nothing: such a connection sends no more.
+    /// Like [`Functions::request`], but appends the text to `out`.
+    /// Returns `false` when `request` returns nothing: such a connection sends no more.
     ///
     /// # Errors
     /// Those of the script; also when it returns something else than a text.
@@ -118,7 +119,7 @@ impl Functions {
         }
     }
 
-    /// What `request` has returned is no request.
+    /// Failure of a script whose `request` has returned a text that is no request.
     pub(in crate::wrk) fn bad_request(&self, why: &str) -> Failure {
         self.at_fault(
             "request",
@@ -126,7 +127,7 @@ impl Functions {
         )
     }
 
-    /// What `request` has returned is no text.
+    /// Failure of a script whose `request` has returned no text.
     pub(in crate::wrk) fn no_text(&self, why: &str) -> Failure {
         self.at_fault("request", why)
     }

@@ -28,8 +28,8 @@ impl StopFlag {
     }
 }
 
-/// What a script has in its hands of a thread. The state of that thread holds one too, so it does
-/// not keep the state alive.
+/// Handle of a thread, which scripts hold. The state of that thread holds one too, so the handle does not keep the
+/// state alive.
 #[derive(Clone)]
 pub(super) struct Handle {
     lua: WeakLua,
