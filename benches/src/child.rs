@@ -24,11 +24,11 @@ pub struct Child {
 /// How a process ended, what it said and what it used.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its exit code or signal.
+    /// Exit code or signal of the process.
     pub status: ExitStatus,
-    /// What was left to read of its standard output.
+    /// Remaining standard output: everything that was not read before the end.
     pub stdout: String,
-    /// Its standard error.
+    /// Standard error of the process; empty where it went elsewhere.
     pub stderr: String,
     /// CPU time of its whole life, in nanoseconds, user and system together, with that of the
     /// children that it has waited for.
@@ -87,15 +87,15 @@ impl Child {
         })
     }
 
-    /// Its process id.
+    /// Process id of the child.
     pub fn id(&self) -> u32 {
         self.pid.unsigned_abs()
     }
 
-    /// Its next line of standard output.
+    /// Returns the next line of the child's standard output, without white space at its end.
     ///
     /// # Errors
-    /// When it ends without one: with what it said instead.
+    /// When the child ends without another line; the error has its standard error.
     pub fn line(&mut self) -> Result<String> {
         let mut line = String::new();
         if let Some(stdout) = &mut self.stdout {

@@ -1,4 +1,4 @@
-//! What can go wrong, in words for the person at the terminal.
+//! Errors of the benchmarks, with messages for the person at the terminal.
 
 use std::fmt::Display;
 use std::io;
@@ -9,9 +9,9 @@ pub enum Error {
     /// A system call failed.
     #[error("{doing}: {source}")]
     Io {
-        /// What was tried.
+        /// Operation that was tried.
         doing: String,
-        /// What the kernel said.
+        /// Error that the kernel returned.
         source: io::Error,
     },
     /// The engine gave up.
@@ -25,7 +25,7 @@ pub enum Error {
     Process {
         /// The program.
         name: String,
-        /// What happened.
+        /// Description of the failure.
         problem: String,
     },
     /// A measurement that cannot be used.
@@ -45,7 +45,7 @@ impl Error {
         }
     }
 
-    /// What a process did wrong.
+    /// Returns an [`Error::Process`]: `name` is the program, `problem` its failure.
     pub fn process(name: impl Into<String>, problem: impl Display) -> Self {
         Self::Process {
             name: name.into(),

@@ -13,7 +13,7 @@ use prony_record::{Observation, Transport, Window};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What every HTTP client here asks for.
+/// Path that every HTTP client here requests.
 pub const PATH: &str = "/prony/bench";
 
 /// Both transports.
@@ -79,7 +79,7 @@ pub fn h2(address: SocketAddr, secure: bool) -> Dialogue {
     }))
 }
 
-/// What the answer of prony's own servers must be.
+/// Returns the answer that prony's own servers must give.
 fn echoed() -> Expect {
     let prefix = format!("{PATH} at ").into_bytes();
     let date = "Sun, 06 Nov 1994 08:49:37 GMT";
@@ -99,10 +99,10 @@ pub fn closed(address: SocketAddr, connections: u32, transport: Transport, rig: 
     plan
 }
 
-/// What a load has shown, and when it began.
+/// Results of a load, and the time at which it began.
 #[derive(Debug)]
 pub struct Seen {
-    /// What it has shown.
+    /// Observation of the load.
     pub observation: Observation,
     /// When it was measured.
     pub detail: Detail,

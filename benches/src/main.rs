@@ -179,7 +179,7 @@ enum What {
         /// Searches, each of trials of `--seconds` [default: 1]
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
         searches: u32,
-        /// As many again beside a process that has the server's CPU for half of the time
+        /// Search as many times again beside a process that has the server's CPU for half of the time
         #[arg(long)]
         hog: bool,
         /// CPU time of the server for each request, in microseconds
@@ -422,7 +422,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
 /// does not keep the others from running.
 struct Bench {
     rig: Rig,
-    /// What is printed at the end; none when tables are printed as they come.
+    /// Results that are printed as JSON at the end, by benchmark; none when tables are printed as they come.
     json: Option<Map<String, Value>>,
     failed: bool,
 }

@@ -62,7 +62,7 @@ pub struct Capacity {
     pub known: Known,
 }
 
-/// Its interval, or between which rates it lies.
+/// Confidence interval of the capacity, or the rates that bound it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Known {
     pub low: Option<f64>,
@@ -71,10 +71,10 @@ pub struct Known {
     pub because: Vec<String>,
 }
 
-/// What it prints with `--json`.
+/// Runs `command`, which must have `--json`, and parses its standard output.
 ///
 /// # Errors
-/// When it cannot be started, or prints something else; then with what it complained of.
+/// When the command cannot be started, or prints something else; the error then has its standard error.
 pub fn json<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
     let output = command.output().map_err(Error::io("cannot start prony"))?;
     serde_json::from_slice(&output.stdout).map_err(|error| {

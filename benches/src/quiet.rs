@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// `/proc/stat` counts in hundredths of a second on every architecture that matters (`USER_HZ`).
 const TICK_NS: u64 = 10_000_000;
 
-/// What `/proc/stat` says of some CPUs, in ticks since the machine started.
+/// Time of some CPUs according to `/proc/stat`, in ticks since the machine started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Ticks {
     /// User, nice and system.
@@ -56,7 +56,7 @@ pub struct Watch {
     own_ns: u64,
 }
 
-/// What was seen of the machine meanwhile.
+/// Activity of the machine's other processes during a watch.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Quiet {
     /// How long it was watched.
@@ -65,7 +65,7 @@ pub struct Quiet {
     pub others_of_busy: f64,
     /// The same as a part of all the CPUs' time.
     pub others_of_time: f64,
-    /// What the hypervisor gave to others, as a part of all the CPUs' time.
+    /// Time that the hypervisor gave to other guests, as a part of all the CPUs' time.
     pub steal: f64,
     /// Load averages over 1, 5 and 15 minutes.
     pub load: [f64; 3],
@@ -88,7 +88,7 @@ impl Watch {
         })
     }
 
-    /// What was seen since then. All children must have ended.
+    /// Returns the activity since the watch began. All children must have ended.
     ///
     /// # Errors
     /// When `/proc` cannot be read.

@@ -17,15 +17,15 @@ use std::time::Duration;
 /// A server that was told to end has so long to do it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a server says when it is ready.
+/// Message that a server prints when it is ready.
 #[derive(Debug, Serialize, Deserialize)]
 struct Ready {
     address: SocketAddr,
-    /// Of the clockwork's script, on `CLOCK_MONOTONIC`.
+    /// Origin of the clockwork's script on `CLOCK_MONOTONIC`, in nanoseconds; 0 for the ceiling.
     origin_ns: u64,
 }
 
-/// What the clockwork says at its end.
+/// Report that the clockwork prints at its end.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Kept {
     /// How well it kept time.
@@ -96,7 +96,7 @@ impl Ceiling {
     }
 }
 
-/// What the hidden subcommand does: serves until it is killed.
+/// Carries out the hidden subcommand: serves until the process is killed.
 ///
 /// # Errors
 /// When it cannot listen or serve.
@@ -113,16 +113,16 @@ pub fn serve_ceiling(contract: Contract, spoken: &SpokenArgs) -> Result<()> {
     Ok(server.run()?)
 }
 
-/// What the clockwork is to do.
+/// Options of a clockwork.
 #[derive(Debug, Clone, Copy)]
 pub struct Clockworks<'a> {
-    /// What it answers.
+    /// Contract of the answers.
     pub contract: Contract,
     /// When.
     pub script: Script,
     /// Bytes of an echo's request.
     pub message: NonZeroUsize,
-    /// What HTTP is spoken over.
+    /// Whether HTTP is spoken as HTTP/2.
     pub http2: bool,
     /// TLS, with this certificate.
     pub certificate: Option<&'a Certificate>,
@@ -196,7 +196,7 @@ pub struct ClockworkArgs {
     spoken: SpokenArgs,
 }
 
-/// What a server speaks, on its command line.
+/// Protocols that a server speaks, as options on its command line.
 #[derive(Debug, clap::Args)]
 pub struct SpokenArgs {
     #[arg(long)]
@@ -227,7 +227,7 @@ fn spoken(http2: bool, certificate: Option<&Certificate>, command: &mut Command)
     }
 }
 
-/// What the hidden subcommand does: keeps the script until it is told to end, and reports.
+/// Carries out the hidden subcommand: keeps the script until a signal ends it, and reports.
 ///
 /// # Errors
 /// When it cannot listen or serve.

@@ -1,4 +1,4 @@
-//! What several rounds say about one value.
+//! Summaries of one value over several rounds.
 
 use serde::Serialize;
 use std::cmp::Ordering;

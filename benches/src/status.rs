@@ -1,4 +1,4 @@
-//! What `/proc/PID/status` says of a process's memory.
+//! Memory of a process according to `/proc/PID/status`.
 
 /// A field that is given in kB, such as `VmRSS` or `VmHWM`, in bytes. `None` where the process has ended.
 pub fn bytes(pid: u32, field: &str) -> Option<u64> {

@@ -32,7 +32,7 @@ pub struct Options {
     pub restart: f64,
 }
 
-/// What a long load has shown. Memory is resident memory of `prony load`, in bytes.
+/// Results of a long load. Memory is resident memory of `prony load`, in bytes.
 #[derive(Debug, Serialize)]
 pub struct Soak {
     minutes: f64,
@@ -59,10 +59,10 @@ struct Look {
     bytes: u64,
 }
 
-/// What the load's windows say.
+/// Windows that the load recorded.
 #[derive(Debug, Serialize)]
 struct Windows {
-    /// So many should be there, one for each second.
+    /// Windows that should be there: one for each second.
     expected: u64,
     found: u64,
     /// Numbers between the first and the last that are not there.

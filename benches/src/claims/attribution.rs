@@ -29,7 +29,7 @@ struct Situation {
     /// The server: a plant, or one of the catalog.
     server: Server,
     hog: Option<Beside>,
-    /// Of the experiment's load, in TOML.
+    /// Fields of the experiment's table `[load]`, in TOML.
     load: &'static str,
 }
 
@@ -133,7 +133,7 @@ fn situations() -> Vec<Situation> {
     ]
 }
 
-/// What a run printed, as far as it is needed here.
+/// Output of a run, reduced to the fields that are needed here.
 #[derive(Debug, Deserialize)]
 struct Run {
     cells: Vec<Cell>,
@@ -170,7 +170,7 @@ struct Row {
     raised: BTreeMap<String, u32>,
 }
 
-/// What this benchmark has shown.
+/// Results of this benchmark.
 #[derive(Debug, Serialize)]
 pub struct Attribution {
     rows: Vec<Row>,
@@ -269,7 +269,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
 }
 
 impl Situation {
-    /// What a run of one round has found.
+    /// Carries out a run of one round, and returns the checks that it raised for the server.
     fn once(&self, rig: Rig, scratch: &Path, catalog: &Path) -> Result<Vec<Found>> {
         let name = match self.server {
             Server::Plant(plant) => plant_name(plant),

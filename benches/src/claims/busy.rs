@@ -12,15 +12,15 @@ use serde::Serialize;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// What each request costs the first side, besides what the server itself needs.
+/// CPU work for each request on the first side, in addition to the server's own.
 const WORK: Duration = Duration::from_micros(40);
 
-/// What is planted, and how often.
+/// Situations to try, and the number of duels in each.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Duels in each situation.
     pub duels: u32,
-    /// What a duel may take, in seconds.
+    /// Longest time that a duel may take, in seconds.
     pub seconds: f64,
     /// Numbers of CPU hogs, on all CPUs in turns.
     pub hogs: Vec<u32>,
@@ -30,7 +30,7 @@ pub struct Options {
     pub loads: Vec<f64>,
 }
 
-/// What duels have called a server that does more work.
+/// Verdicts of duels on a server that does more work.
 #[derive(Debug, Serialize)]
 pub struct Busy {
     capacity: f64,

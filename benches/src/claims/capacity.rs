@@ -23,20 +23,20 @@ const REPEATS: f64 = 0.10;
 /// A figure further from the quiet median than this misleads.
 const MISLEADS: f64 = 0.15;
 
-/// What is searched, and how.
+/// Number, length and circumstances of the searches.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// Searches of each kind.
     pub searches: u32,
     /// Length of a trial, in seconds.
     pub seconds: f64,
-    /// As many searches again beside a hog.
+    /// Whether to repeat the searches, as many times again, beside a hog.
     pub hog: bool,
     /// CPU time of the server for each request, in microseconds.
     pub busy_us: u64,
 }
 
-/// What the searches have found.
+/// Results of the searches.
 #[derive(Debug, Serialize)]
 pub struct Searches {
     busy_us: u64,
@@ -54,7 +54,7 @@ struct Search {
     seconds: f64,
 }
 
-/// What `prony capacity --json` printed, as far as it is needed here.
+/// Output of `prony capacity --json`, reduced to the fields that are needed here.
 #[derive(Debug, Deserialize)]
 struct Printed {
     capacity: Option<f64>,
@@ -191,7 +191,7 @@ impl Search {
     }
 }
 
-/// What some searches say together.
+/// Summary of some searches.
 struct Summary {
     spread: Option<Spread>,
     repeat: usize,

@@ -1,5 +1,5 @@
-//! What `prony wrk` costs: without a script compared with `prony load`, and with a script that creates
-//! every request compared with wrk running the same script.
+//! Costs of `prony wrk`. Without a script it is compared with `prony load`; with a script that creates every request,
+//! with wrk running the same script.
 
 use crate::child::Child;
 use crate::claims::external::{self, Tool};
@@ -37,7 +37,7 @@ end
 #[derive(Debug, Serialize)]
 struct Pair {
     question: &'static str,
-    /// What the ratio is asked to be.
+    /// Range that is required of the ratio, in words.
     asked: &'static str,
     ours: &'static str,
     theirs: &'static str,
@@ -48,7 +48,7 @@ struct Pair {
     ratio: Option<Spread>,
 }
 
-/// What this benchmark has shown.
+/// Results of this benchmark.
 #[derive(Debug, Serialize)]
 pub struct Compat {
     connections: usize,
@@ -57,7 +57,7 @@ pub struct Compat {
     missing: Option<String>,
 }
 
-/// What one contestant used per request, in µs.
+/// Function that loads the server at an address, and returns the contestant's CPU time per request, in µs.
 type Contestant<'a> = &'a dyn Fn(SocketAddr) -> Result<f64>;
 
 /// Runs every pair once per round, each round in another order.

@@ -13,7 +13,7 @@ const AB_MOST_PER_SECOND: u64 = 400_000;
 /// A tool that takes so much longer than it was told to has hung.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// What oha calls a request that was in flight at the end.
+/// Error under which oha counts requests that were in flight at the end.
 const OHA_ENDED: &str = "aborted due to deadline";
 
 /// A load generator.
@@ -35,7 +35,7 @@ impl Tool {
     /// All that speak HTTP/1.1 here.
     pub const ALL: [Self; 3] = [Self::Wrk, Self::H2load, Self::Ab];
 
-    /// As it is called.
+    /// Name of the tool's program.
     pub fn name(self) -> &'static str {
         match self {
             Self::Wrk => "wrk",
@@ -62,8 +62,8 @@ impl Tool {
         find(self.name())
     }
 
-    /// Its closed loop on one thread with keep-alive. Whole seconds, since that is what wrk and ab
-    /// take.
+    /// Returns the command for the tool's closed loop on one thread with keep-alive. The length is in whole seconds,
+    /// since wrk and ab take no others.
     fn command(self, program: &Path, connections: usize, seconds: u64, url: &str) -> Command {
         let mut command = Command::new(program);
         match self {
@@ -92,10 +92,10 @@ impl Tool {
         command
     }
 
-    /// What its output says.
+    /// Parses the tool's output.
     ///
     /// # Errors
-    /// What is missing in it, or which failures it reports.
+    /// A text that names the part that is missing in it, or the failures that it reports.
     fn read(self, output: &str) -> std::result::Result<Said, String> {
         match self {
             Self::Wrk => read_wrk(output),
@@ -114,14 +114,14 @@ pub fn find(program: &str) -> Option<PathBuf> {
     places.into_iter().find(|place| place.is_file())
 }
 
-/// What a tool says it has done.
+/// Results of a load, as the tool reports them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Said {
     requests: u64,
     per_second: f64,
 }
 
-/// What a tool has done.
+/// Results of a load: the rate that the tool reports, and its measured CPU time.
 #[derive(Debug, Clone, Copy)]
 pub struct Done {
     /// Requests per second, by its own account.
@@ -184,7 +184,7 @@ fn read_wrk(output: &str) -> std::result::Result<Said, String> {
     )
 }
 
-/// Of its JSON: rates are printed rounded elsewhere.
+/// Reads gcannon's JSON: its other output has rounded rates.
 fn read_gcannon(output: &str) -> std::result::Result<Said, String> {
     let json: serde_json::Value =
         serde_json::from_str(output).map_err(|error| format!("not JSON: {error}"))?;
@@ -197,7 +197,7 @@ fn read_gcannon(output: &str) -> std::result::Result<Said, String> {
     said(json["ws_frames"].as_u64(), json["rps"].as_f64())
 }
 
-/// Of its JSON. What is in flight at the end is an error there, as many as there are connections.
+/// Reads oha's JSON. Requests in flight at the end are errors there, as many as there are connections.
 fn read_oha(output: &str) -> std::result::Result<Said, String> {
     let json: serde_json::Value =
         serde_json::from_str(output).map_err(|error| format!("not JSON: {error}"))?;
@@ -269,7 +269,7 @@ fn said(requests: Option<u64>, per_second: Option<f64>) -> std::result::Result<S
     }
 }
 
-/// What follows `label` on the line that begins with it.
+/// Returns the rest of the first line that begins with `label`, trimmed; `None` without such a line.
 fn after<'a>(output: &'a str, label: &str) -> Option<&'a str> {
     let mut lines = output.lines().map(str::trim);
     lines

@@ -1,10 +1,9 @@
-//! What a change of the load loop costs: the instructions per request of two builds of the command,
-//! counted by valgrind.
+//! Cost of a change of the load loop: the instructions per request of two builds of the command, counted by valgrind.
 //!
-//! Instructions per request are the difference between many requests and few, so that start and
-//! set-up cancel out. What depends on the time that a load takes (ticks, turns of the loop in which
-//! nothing comes) only adds to a total, so each total is the least of all rounds. An open loop is not counted: it waits without sleep, and that is all instructions;
-//! `peers` has its CPU time.
+//! Instructions per request are the difference between many requests and few, so that start and set-up cancel out. Some
+//! instructions depend on the time that a load takes (ticks, turns of the loop in which nothing comes). They only add
+//! to a total, so each total is the least of all rounds. An open loop is not counted: it waits without sleep, and that
+//! is all instructions; `peers` has its CPU time.
 
 use crate::child::Child;
 use crate::error::{Error, Result};
@@ -52,11 +51,11 @@ impl Counted {
     }
 }
 
-/// What this benchmark has shown.
+/// Results of this benchmark.
 #[derive(Debug, Serialize)]
 pub struct Instructions {
     rows: Vec<Row>,
-    /// What could not be counted, and why.
+    /// Cases that could not be counted, each with the reason.
     missing: Vec<String>,
 }
 

@@ -1,5 +1,4 @@
-//! What a connection costs the client in memory: a fresh process with few connections compared with
-//! one with many.
+//! Memory of the client for each connection: a fresh process with few connections compared with one with many.
 
 use crate::child::Child;
 use crate::error::{Error, Result};
@@ -27,7 +26,7 @@ const SPARE: u64 = 64;
 /// A generator process is given so long beyond what it measures: connecting takes a while.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a generator process says at its end.
+/// Report that a generator process prints at its end.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Peak {
     /// The most memory that was ever resident, in bytes (`VmHWM`).
@@ -53,7 +52,7 @@ struct Row {
     bytes_per_connection: Option<Spread>,
 }
 
-/// What this benchmark has shown.
+/// Results of this benchmark.
 #[derive(Debug, Serialize)]
 pub struct Memory {
     over: String,
@@ -198,7 +197,7 @@ pub struct GenerateArgs {
     io_uring: bool,
 }
 
-/// What the hidden subcommand does: a closed loop in this process, then its peak memory.
+/// Carries out the hidden subcommand: runs a closed loop in this process, then reports its peak memory.
 ///
 /// # Errors
 /// When the load cannot be carried out.

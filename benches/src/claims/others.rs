@@ -21,9 +21,9 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// As many for all of them.
+/// Connections of every generator.
 const CONNECTIONS: u32 = 64;
-/// Of the server that stalls: it could answer 64,000 requests in a second.
+/// Requests per second of prony's open loop against the server that stalls, which could answer 64,000 in a second.
 const STALLED_RATE: f64 = 4_000.0;
 /// Between two contestants: the server closes the connections of the one before meanwhile.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -114,14 +114,14 @@ impl fmt::Display for Way {
     }
 }
 
-/// What a generator said in one round, times in µs. None where it does not say.
+/// Results of a generator in one round, as it reports them, with times in µs. None where it does not report one.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Said {
     requests_per_second: f64,
     mean_us: Option<f64>,
     p50_us: Option<f64>,
     p99_us: Option<f64>,
-    /// Of the whole generator; of prony's threads while it measured.
+    /// CPU time of the whole generator; for prony, of its threads while it measured.
     cpu_us_per_request: f64,
 }
 
@@ -140,7 +140,7 @@ struct Block {
     rows: Vec<Row>,
 }
 
-/// What this benchmark has shown.
+/// Results of this benchmark.
 #[derive(Debug, Serialize)]
 pub struct Others {
     blocks: Vec<Block>,
@@ -311,7 +311,7 @@ impl Trial {
     }
 }
 
-/// What a tool's output says.
+/// Parses a tool's output.
 fn read(name: &str, output: &str, cpu_ns: u64) -> std::result::Result<Said, String> {
     let document = prony_audit::read(name, output);
     let found = document.outputs.first().map(|output| &output.block);

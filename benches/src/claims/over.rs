@@ -30,7 +30,7 @@ const GRACE: Duration = Duration::from_secs(15);
 const LOOKS: u32 = 500;
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What is spoken.
+/// Protocol that is spoken with the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spoken {
     /// HTTP, over this.
@@ -96,7 +96,7 @@ const HTTP2: [Case; 2] = [
 /// Over WebSocket: against gcannon and a bare loop.
 const WS: [Case; 1] = [case("64 connections, 16 bytes", 64, 1, false)];
 
-/// Who prony is compared with.
+/// Contestant with which prony is compared.
 #[derive(Debug)]
 enum Other {
     Tool(Tool, PathBuf),
@@ -113,7 +113,7 @@ impl Other {
     }
 }
 
-/// What a contestant did in one round.
+/// Results of a contestant in one round.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Sample {
     requests_per_second: f64,
@@ -134,7 +134,7 @@ struct Block {
     cpu_to_other: Option<Spread>,
 }
 
-/// What this benchmark has shown.
+/// Results of this benchmark.
 #[derive(Debug, Serialize)]
 pub struct OverPeers {
     over: String,
@@ -269,7 +269,7 @@ struct Bench {
     seconds: u64,
 }
 
-/// What of `prony load --json` is read here.
+/// Output of `prony load --json`, reduced to the fields that are read here.
 #[derive(Deserialize)]
 struct Loaded {
     throughput: Throughput,
@@ -318,7 +318,7 @@ impl Bench {
         format!("{scheme}://localhost:{port}{}", crate::load::PATH)
     }
 
-    /// Its whole life, as that of the others.
+    /// Runs `prony load`. Its CPU time is that of its whole life, as with the other tools.
     fn prony(&self, case: Case, port: u16) -> Result<Sample> {
         let scheme = match self.spoken {
             Spoken::Ws => "ws",
@@ -367,7 +367,7 @@ impl Bench {
         })
     }
 
-    /// Of a bare loop only what follows its warm-up counts.
+    /// Runs a bare loop, of which only the time after its warm-up counts.
     fn bare(&self, case: Case, port: u16) -> Result<Sample> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let exchange = frames();

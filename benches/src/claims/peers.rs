@@ -41,7 +41,7 @@ impl fmt::Display for Contestant {
     }
 }
 
-/// What a contestant did in one round.
+/// Results of a contestant in one round.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Sample {
     requests_per_second: f64,
@@ -70,11 +70,11 @@ struct Block {
     rows: Vec<Row>,
 }
 
-/// What this benchmark has shown.
+/// Results of this benchmark.
 #[derive(Debug, Serialize)]
 pub struct Peers {
     blocks: Vec<Block>,
-    /// What went wrong with other tools, whose rounds are then missing.
+    /// Failures of other tools, whose rounds are then missing.
     failures: Vec<String>,
     missing: Vec<String>,
 }
@@ -138,7 +138,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Peers> {
     })
 }
 
-/// Who takes part, and who is missing, with what to install.
+/// Returns the contestants, and for each tool that is missing a message with the package to install.
 fn contestants() -> (Vec<Contestant>, Vec<String>) {
     let kinds = load::transports();
     let mut contestants: Vec<_> = kinds.iter().copied().map(Contestant::Bare).collect();

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 /// The length of each measurement of a duel, in seconds.
 const MEASURED: f64 = 1.0;
-/// What is planted: this share of the time or the CPU time that a request takes.
+/// Planted slowdowns: a share of the time, or of the CPU time, that a request takes.
 const PLANTED: [(Quantity, f64); 2] = [(Quantity::Throughput, 0.03), (Quantity::Cpu, 0.01)];
 
 /// A server slowed by a known amount: how often is it caught?

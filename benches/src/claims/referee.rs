@@ -53,7 +53,7 @@ struct Queue {
     capacity: f64,
 }
 
-/// Those whose capacity is searched.
+/// Returns the servers whose capacity is searched.
 fn queues() -> [Queue; 4] {
     let constant = |delay, ms: f64, p99_ms| Queue {
         delay,
@@ -89,7 +89,7 @@ struct Answer {
     server: String,
     truth: f64,
     found: Option<f64>,
-    /// Its 95% interval.
+    /// 95% interval of the value found.
     interval: Option<(f64, f64)>,
     right: bool,
     seconds: f64,

@@ -60,7 +60,7 @@ impl Percentiles {
     }
 }
 
-/// What one round has shown of a cell.
+/// Results of a cell in one round.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Sample {
     capacity: f64,
@@ -97,7 +97,7 @@ struct Row {
     rounds: Vec<Sample>,
 }
 
-/// What this benchmark has shown.
+/// Results of this benchmark.
 #[derive(Debug, Serialize)]
 pub struct SendDelay {
     rows: Vec<Row>,

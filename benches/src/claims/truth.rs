@@ -23,7 +23,7 @@ use std::time::Duration;
 
 /// Requests per second.
 const RATES: [f64; 2] = [2_000.0, 10_000.0];
-/// What an echo request is.
+/// Request of an echo.
 const MESSAGE: &[u8] = b"prony's echo...\n";
 /// The percentiles that are compared.
 const QUANTILES: [f64; 7] = [0.5, 0.89, 0.9, 0.91, 0.95, 0.99, 0.999];
@@ -224,7 +224,7 @@ struct Row {
     rounds: Vec<Round>,
 }
 
-/// What this benchmark has shown.
+/// Results of this benchmark.
 #[derive(Debug, Serialize)]
 pub struct Truth {
     rows: Vec<Row>,

@@ -18,7 +18,7 @@ pub const RESAMPLED: usize = 2_000;
 /// Rounds of a resampled duel at most, as `prony duel` has them.
 const MOST: u32 = 60;
 
-/// What a duel printed, as far as it is needed here.
+/// Output of a duel, reduced to the fields that are needed here.
 #[derive(Debug, Deserialize)]
 pub struct Duel {
     pub rounds: u32,
@@ -67,7 +67,7 @@ pub struct Asked {
     pub duration: f64,
     /// Differences below this share count as none.
     pub band: Option<f64>,
-    /// It is about this quantity alone.
+    /// The only quantity that the duel compares; none: all of them.
     pub only: Option<&'static str>,
     /// The common rate, in requests per second; none: the duel finds one.
     pub rate: Option<f64>,
@@ -161,8 +161,9 @@ pub fn aa(_rig: Rig, duels: u32, seconds: f64) -> Result<Equal> {
     Ok(shown)
 }
 
-/// Of duels of rounds drawn from those that were recorded, how many call a difference. Sides are
-/// exchanged at random, so that what differs between first and second does not count as their difference.
+/// Draws duels from the recorded rounds, and returns how many it drew and how many of them call a difference. Both are
+/// 0 with fewer than 20 rounds. Sides are exchanged at random, so that a difference between first and second does not
+/// count as theirs.
 fn resample(recorded: &[Vec<Values>]) -> Result<(usize, usize)> {
     if recorded.len() < 20 {
         return Ok((0, 0));
@@ -218,7 +219,8 @@ impl<'a> Drawn<'a> {
         })
     }
 
-    /// What one of them says at its end.
+    /// Draws rounds until the duel is settled or has used them up, and returns its comparisons. With `exchange`, the
+    /// sides of each round are exchanged at random.
     pub fn duel(&mut self, exchange: bool) -> Result<Vec<Comparison>> {
         let names = ["a".to_owned(), "b".to_owned()];
         let mut rounds: Vec<Vec<Values>> = Vec::new();

@@ -28,7 +28,7 @@ const RUNS: u32 = 50;
 const SERVERS: u32 = 20;
 /// Beyond this, something hangs.
 const HANGS: Duration = Duration::from_secs(60);
-/// What is asked for.
+/// Pages that are requested: a name, and the path.
 const PAGES: [(&str, &str); 5] = [
     ("list of runs", "/"),
     ("a run", "/run/50"),
@@ -37,14 +37,14 @@ const PAGES: [(&str, &str); 5] = [
     ("a history", "/history/1"),
 ];
 
-/// What was seen.
+/// Results of this benchmark.
 #[derive(Debug, Serialize)]
 pub struct View {
     trials: u32,
     pages: Vec<Page>,
 }
 
-/// Of a page, in milliseconds.
+/// Times of one page, in milliseconds, and its size.
 #[derive(Debug, Serialize)]
 struct Page {
     name: &'static str,
@@ -65,7 +65,7 @@ struct Timed {
     first_byte: f64,
     /// To the last byte, without the time for connecting.
     whole: f64,
-    /// Of head and body.
+    /// Size of head and body together.
     bytes: usize,
 }
 

@@ -27,7 +27,7 @@ impl Notebook {
         insert(&self.connection, run, seen).doing(|| format!("writing the anatomy of run {run}"))
     }
 
-    /// What the rounds that say why have shown; None for a run without such rounds.
+    /// Returns the anatomy of a request that the `why` rounds of a run measured; `None` for a run without such rounds.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What can go wrong with a notebook.
+//! Errors of a notebook.
 
 use std::io;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub enum NotebookError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error that the system returned.
         source: io::Error,
     },
     /// The file cannot be opened or read.
@@ -33,7 +33,7 @@ pub enum NotebookError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// Error that SQLite returned.
         source: rusqlite::Error,
     },
     /// The file is something else.
@@ -44,7 +44,7 @@ pub enum NotebookError {
     NotANotebook {
         /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// Description of the file that was found instead.
         found: &'static str,
     },
     /// A newer prony has written the file.
@@ -76,9 +76,9 @@ pub enum NotebookError {
     /// Reading or writing failed.
     #[error("{doing} failed: {source}")]
     Sql {
-        /// What was tried.
+        /// Operation that was tried.
         doing: String,
-        /// What SQLite said.
+        /// Error that SQLite returned.
         source: rusqlite::Error,
     },
     /// There is no such run.
@@ -92,7 +92,7 @@ pub enum NotebookError {
         /// How it ended.
         status: RunStatus,
     },
-    /// This process cannot be identified.
+    /// The identity of this process cannot be read from `/proc`.
     #[error("cannot identify this process from /proc: {0}")]
     Process(#[source] io::Error),
 }

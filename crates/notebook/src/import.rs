@@ -20,7 +20,7 @@ use crate::trial;
 pub struct Origin {
     /// When it was put in; kept to the microsecond.
     pub imported: Timestamp,
-    /// Its number in the notebook that it comes from.
+    /// Number of the run in the notebook that it comes from.
     pub number: i64,
     /// The calibration of the host there, if that was known.
     pub calibration: Option<Calibration>,
@@ -29,19 +29,19 @@ pub struct Origin {
 /// A run to be put in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Import {
-    /// What was known when it began.
+    /// Facts that were known when the run began.
     pub facts: RunFacts,
-    /// What became of it; none is under way here.
+    /// Status with which the run ended; none is under way here.
     pub status: RunStatus,
     /// When it ended.
     pub finished: Timestamp,
-    /// What came of it, in a sentence or two.
+    /// Result of the run, in a sentence or two, if it has one.
     pub result: Option<String>,
     /// Where it comes from.
     pub origin: Origin,
-    /// Its trials.
+    /// All trials of the run.
     pub trials: Vec<Recording>,
-    /// What its rounds that say why have shown, if it had any.
+    /// Anatomy of a request that the `why` rounds measured; none if the run had no such rounds.
     pub anatomy: Option<Dissections>,
 }
 

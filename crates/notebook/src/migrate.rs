@@ -14,7 +14,7 @@ const APPLICATION: i64 = 0x5052_4e59;
 pub(crate) enum Refusal {
     /// An SQLite file that something else has written.
     Foreign,
-    /// Of a later version than the scripts make.
+    /// A notebook of a later version than the scripts make.
     Newer {
         found: usize,
     },

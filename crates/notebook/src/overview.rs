@@ -20,19 +20,19 @@ pub type Entrant = (String, Option<u32>);
 /// A run at a glance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overview {
-    /// Its number.
+    /// Number of the run.
     pub id: RunId,
     /// The experiment's name.
     pub name: String,
-    /// Its title.
+    /// Title of the run.
     pub title: String,
     /// When it began.
     pub started: Timestamp,
     /// When it ended, however it did; None while it is running or abandoned.
     pub finished: Option<Timestamp>,
-    /// What became of it, as it was written down.
+    /// Status of the run, as it was written down.
     pub status: RunStatus,
-    /// What came of it, in a sentence or two: what was found, or why it failed. None while it is under way, and for
+    /// Result of the run, in a sentence or two: what was found, or why it failed. None while it is under way, and for
     /// runs of earlier versions.
     pub result: Option<String>,
     /// The process that wrote it.
@@ -43,9 +43,9 @@ pub struct Overview {
     pub command_line: String,
     /// Trials that are in the notebook.
     pub trials: u64,
-    /// Those of them that failed.
+    /// Trials in the notebook that failed.
     pub failed: u64,
-    /// The latest of them.
+    /// Latest trial in the notebook; none without trials.
     pub last_trial: Option<TrialId>,
     /// The servers of the trials, each with its workers, by name.
     pub servers: Vec<Entrant>,
@@ -59,7 +59,7 @@ impl Overview {
     }
 }
 
-/// Which runs are wanted.
+/// Conditions that select runs; all of them must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// In the title, the experiment's name, the command line, the result, or a server's name; without regard to
@@ -69,9 +69,9 @@ pub struct Wanted {
     pub name: Option<String>,
     /// Older than this one.
     pub before: Option<RunId>,
-    /// This one alone.
+    /// Only this run.
     pub only: Option<RunId>,
-    /// Those alone that are marked as running.
+    /// Only runs that are marked as running.
     pub unfinished: bool,
     /// At most this many.
     pub limit: u32,
@@ -80,19 +80,19 @@ pub struct Wanted {
 /// A trial in a line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialLine {
-    /// Its number.
+    /// Number of the trial.
     pub id: TrialId,
-    /// Its place in the run's plan.
+    /// Place of the trial in the run's plan, from 0.
     pub ordinal: u32,
-    /// Its round.
+    /// Round of the trial, from 0.
     pub round: u32,
     /// The server's name.
     pub server: String,
     /// The server's workers, if it was given a number.
     pub workers: Option<u32>,
-    /// What trials of the same server under the same load have in common.
+    /// Label of the load, which trials of the same server under the same load have in common.
     pub cell: String,
-    /// What became of it.
+    /// Status with which the trial ended.
     pub status: TrialStatus,
     /// The step that failed.
     pub failed_step: Option<Step>,
@@ -108,7 +108,7 @@ pub struct TrialLine {
     pub p99_ns: Option<u64>,
 }
 
-/// What a check found in a run's trials, and in how many.
+/// Finding of a check in a run's trials, and the number of trials that have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// The check's name.
@@ -214,7 +214,7 @@ impl Notebook {
         Ok(all)
     }
 
-    /// What the checks found in these runs, the most frequent first.
+    /// Returns the findings of the checks in these runs, by run, the most frequent first.
     ///
     /// # Errors
     ///
@@ -274,8 +274,8 @@ impl Notebook {
         .doing(|| format!("reading the latest trials of run {run}"))
     }
 
-    /// Of each server under each load of a run the first trial that yielded figures, in the order of
-    /// the loads: at most this many.
+    /// Returns, for each server under each load of a run, the first trial that yielded figures. They are in the order
+    /// of the loads: at most `limit`.
     ///
     /// # Errors
     ///
@@ -361,7 +361,7 @@ fn read_overview(row: &Row<'_>) -> rusqlite::Result<Overview> {
     })
 }
 
-/// What a list shows of a run that cannot be read, so that it does not hide the others.
+/// Returns an entry for a run that cannot be read, so that it does not hide the others in a list.
 fn unreadable(row: &Row<'_>, error: &rusqlite::Error) -> rusqlite::Result<Overview> {
     Ok(Overview {
         id: RunId(row.get("id")?),

@@ -1,4 +1,4 @@
-//! What the same server gave under the same load, in all runs.
+//! Results of the same server under the same load, in all runs.
 
 use std::collections::HashMap;
 
@@ -12,20 +12,20 @@ use crate::open::Notebook;
 use crate::run::RunId;
 use crate::trial::TrialId;
 
-/// What a trial that yielded figures gave.
+/// Figures of a trial that yielded some.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastTrial {
-    /// Its number.
+    /// Number of the trial.
     pub id: TrialId,
-    /// Its run.
+    /// Run of the trial.
     pub run: RunId,
     /// The server's name.
     pub server: String,
     /// The server's workers, if it was given a number.
     pub workers: Option<u32>,
-    /// What the server says its version is, or the commit that it was built from.
+    /// Version that the server reports, or the commit that it was built from.
     pub version: Option<String>,
-    /// What trials of the same server under the same load have in common.
+    /// Label of the load, which trials of the same server under the same load have in common.
     pub cell: String,
     /// Right answers a second.
     pub throughput: f64,
@@ -35,16 +35,16 @@ pub struct PastTrial {
     pub p99_ns: Option<u64>,
 }
 
-/// What is known of a run, to tell which runs may be compared.
+/// Facts of a run by which it is decided which runs may be compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastRun {
-    /// Its number.
+    /// Number of the run.
     pub id: RunId,
     /// The experiment's name.
     pub name: String,
     /// When it began.
     pub started: Timestamp,
-    /// What it is about.
+    /// Subject of the run.
     pub experiment: Subject,
     /// The host it ran on.
     pub host: Host,

@@ -3,8 +3,7 @@
 use std::fs;
 use std::io;
 
-/// What identifies a process as long as the file lives: ids recur, but not with the same start in
-/// the same boot.
+/// Identity of a process, valid as long as the file lives: ids recur, but not with the same start in the same boot.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ProcessKey {
     /// The process id, as seen in its own pid namespace.
@@ -16,7 +15,7 @@ pub struct ProcessKey {
 }
 
 impl ProcessKey {
-    /// This process.
+    /// Returns the identity of this process.
     ///
     /// # Errors
     ///

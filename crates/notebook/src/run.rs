@@ -27,15 +27,15 @@ impl fmt::Display for RunId {
 /// A run as the notebook has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Its number.
+    /// Number of the run.
     pub id: RunId,
-    /// What was known when it began.
+    /// Facts that were known when the run began.
     pub facts: RunFacts,
-    /// What became of it.
+    /// Status of the run.
     pub status: RunStatus,
     /// When it ended, however it did; None while it is running or abandoned.
     pub finished: Option<Timestamp>,
-    /// What came of it, in a sentence or two: what was found, or why it failed. None while it is under way, and for
+    /// Result of the run, in a sentence or two: what was found, or why it failed. None while it is under way, and for
     /// runs of earlier versions.
     pub result: Option<String>,
     /// The process that wrote it.
@@ -48,9 +48,9 @@ pub struct Run {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("run {id} cannot be read: {why}")]
 pub struct UnreadableRun {
-    /// Its number.
+    /// Number of the run.
     pub id: RunId,
-    /// What is wrong with it.
+    /// Reason why the run cannot be read.
     pub why: String,
 }
 

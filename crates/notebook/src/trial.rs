@@ -28,11 +28,11 @@ impl fmt::Display for TrialId {
 /// A trial as the notebook has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredTrial {
-    /// Its number.
+    /// Number of the trial.
     pub id: TrialId,
     /// The run it belongs to.
     pub run_id: RunId,
-    /// What is known of it.
+    /// Facts and figures of the trial.
     pub trial: Trial,
 }
 

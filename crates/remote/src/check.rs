@@ -1,4 +1,4 @@
-//! What a user's machines are like, and the network between them: measured with prony's own server and generator.
+//! Checks of a user's machines and of the network between them, with prony's own server and generator.
 
 use crate::clocks::Offset;
 use crate::fleet::Fleet;
@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 const LENGTH: Duration = Duration::from_secs(1);
 /// How long the network is tried before a run.
 const MOMENT: Duration = Duration::from_millis(300);
-/// What is echoed to measure round trips.
+/// Size of the message that is echoed to measure round trips, in bytes.
 const SMALL: usize = 64;
-/// What is echoed to measure bandwidth, on this many connections.
+/// Size of the message that is echoed to measure bandwidth, in bytes, on [`STREAMS`] connections for each generator.
 const LARGE: usize = 256 << 10;
 const STREAMS: u32 = 4;
 
@@ -29,9 +29,9 @@ const STREAMS: u32 = 4;
 pub struct Reached {
     /// How long it took to start prony there, and to copy it if that was needed.
     pub started: Duration,
-    /// What it says of itself.
+    /// First message of its agent, which describes the machine.
     pub hello: Hello,
-    /// Its clock.
+    /// Offset of its clock from this machine's.
     pub clock: Offset,
 }
 
@@ -42,7 +42,7 @@ pub struct Path {
     pub address: IpAddr,
     /// The round trip of 64 bytes on one connection: median, in nanoseconds.
     pub p50: Nanos,
-    /// Its 99th percentile; none with too few samples.
+    /// 99th percentile of the same round trip, in nanoseconds; none with too few samples.
     pub p99: Option<Nanos>,
     /// Bytes per second in each direction at the same time, of large messages on four connections.
     pub bytes_per_second: f64,

@@ -1,5 +1,5 @@
-//! What another machine's clock shows, by round trips (Cristian's algorithm: the answer was given between question and
-//! answer, so half of the round trip is the most by which the middle is wrong).
+//! Offset of another machine's clock, from round trips (Cristian's algorithm). The other clock is read between question
+//! and answer, so half of the round trip is the most by which the middle is wrong.
 
 use prony_engine::Nanos;
 
@@ -7,7 +7,7 @@ use prony_engine::Nanos;
 /// years.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offset {
-    /// What the other clock shows more than this one, in nanoseconds.
+    /// Amount by which the other clock is ahead of this one, in nanoseconds; negative when it is behind.
     pub by: i64,
     /// The most by which that is wrong, in nanoseconds.
     pub error: Nanos,
@@ -16,8 +16,8 @@ pub struct Offset {
 }
 
 impl Offset {
-    /// Of a question that was asked and answered at these times of this machine's clock, when the other clock showed
-    /// `theirs`.
+    /// Returns the offset from one question. `asked` and `heard` are the times of question and answer on this machine's
+    /// clock; `theirs` is the time that the other clock showed between them.
     #[must_use]
     pub fn of(asked: Nanos, theirs: Nanos, heard: Nanos) -> Self {
         let round_trip = heard.saturating_sub(asked);

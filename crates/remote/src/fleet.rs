@@ -20,8 +20,9 @@ use std::time::Duration;
 /// How long before something is to happen all agents are told, besides their round trips: what it takes busy machines to
 /// wake up.
 const NOTICE: Nanos = 50_000_000;
-/// So much earlier all hear of the measurement. More than of the beginning, as one that hears of it too late fails the load,
-/// and a busy machine may leave an agent without a CPU for a tenth of a second.
+/// Notice that all agents get before the measurement, besides their round trips, in nanoseconds. It is longer than
+/// before the beginning, because an agent that learns of the measurement too late fails the load. A busy machine may
+/// leave an agent without a CPU for a tenth of a second.
 const MEASURE_NOTICE: Nanos = 200_000_000;
 /// How often it is looked whether the load was interrupted, or an agent is lost.
 const LOOK: Duration = Duration::from_millis(50);
@@ -32,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Fleet {
     registry: Arc<Registry>,
     names: Vec<String>,
-    /// Of one that shares its machine with the server: which CPUs it has.
+    /// CPUs of each generator that shares its machine with the server, by host.
     beside: BTreeMap<String, Vec<usize>>,
     /// Bytes per second each way that they together can move to and from the server's machine.
     link: Option<f64>,
@@ -78,7 +79,7 @@ impl Fleet {
         self
     }
 
-    /// Their names.
+    /// Returns the names of the hosts.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -126,7 +127,7 @@ impl Fleet {
         slow.map(|slow| self.registry.link(&slow.host)).transpose()
     }
 
-    /// Their agents, which are started unless they are there.
+    /// Returns the agents of all hosts. Starts those that are not there.
     ///
     /// # Errors
     /// When one cannot be started.
@@ -138,19 +139,19 @@ impl Fleet {
     }
 }
 
-/// What an agent is to carry out: its plan, and its part of it.
+/// Task of an agent: its link, the plan, and its part of it.
 type Task<'p> = (Arc<Link>, &'p Plan, Part);
 
 /// One machine's part in a load.
 struct Member<'a> {
     link: Arc<Link>,
     offset: Offset,
-    /// What this machine alone sees.
+    /// Records of this machine alone.
     alone: Gather<'a>,
     /// Workers that have not said their last word.
     left: u32,
     late_start: Nanos,
-    /// It is the slow client, whose requests are no part of the load.
+    /// Whether this is the slow client, whose requests are no part of the load.
     measuring: bool,
 }
 
@@ -240,7 +241,8 @@ impl Generator for Fleet {
 }
 
 impl Fleet {
-    /// What each of so many of them is to carry out, the slow client last.
+    /// Returns the tasks of the first `machines` hosts, and last that of the slow client, if there is one. `beside` is
+    /// the slow client's plan.
     fn orders<'p>(
         &self,
         plan: &'p Plan,
@@ -375,7 +377,7 @@ impl Conversation<'_, '_> {
         self.control.stop();
     }
 
-    /// What all have seen together.
+    /// Returns the observation of all machines together, with that of each.
     fn end(self, link: Option<f64>) -> Result<Observation, Error> {
         if let Some(why) = self.failed {
             return Err(Error::Elsewhere(why));
@@ -421,7 +423,7 @@ struct FleetWheel<'a> {
     links: Vec<Arc<Link>>,
     /// The longest round trip to one of them.
     slowest: Nanos,
-    /// What was said of the measurement.
+    /// Start and end of the measurement as announced to the agents, since the start of the load; none before.
     measured: Mutex<Option<(Nanos, Nanos)>>,
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, Read, Write};
 
-/// What an agent writes before its first frame, so that what a login shell prints is told from it.
+/// Bytes that an agent writes before its first frame, to separate it from the output of a login shell.
 pub const MAGIC: &[u8] = b"\x01prony frames 1\x02";
 /// The most bytes before [`MAGIC`]: greetings are short.
 const LONGEST_GREETING: usize = 64 << 10;

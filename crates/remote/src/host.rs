@@ -32,7 +32,7 @@ const MOST_SOURCES: u64 = 64 << 20;
 struct Seat {
     registry: Arc<Registry>,
     name: String,
-    /// Its agent, and the one that is started when this is lost.
+    /// Link to its agent; replaced when that agent is lost.
     link: Mutex<Arc<Link>>,
     placement: Placement,
     /// Servers of the catalog that were built there.
@@ -52,7 +52,7 @@ impl Seat {
         })
     }
 
-    /// Its agent. One that is lost is started again: what it had built is still there.
+    /// Returns the link to its agent. Starts a lost agent again: what it had built is still there.
     ///
     /// # Errors
     /// When that cannot be done.
@@ -160,7 +160,7 @@ impl Beyond {
         })
     }
 
-    /// What comes to its upstream's place is passed on to prony's own upstream, on the gateway's machine.
+    /// Passes the connections to the upstream's place on to prony's own upstream, on the gateway's machine.
     fn relay(&self, gateway: &Link) -> Result<Forwarded, String> {
         let own = address(gateway.call(Call::FreePort(self.back))?)?;
         let link = self.seat.link()?;
@@ -440,7 +440,7 @@ pub struct RemoteServer {
     up: Box<Up>,
     /// A relay on another machine, through which it is verified.
     witness: Option<(Arc<Link>, SocketAddr)>,
-    /// Of a gateway whose upstream has a machine of its own: the place of that.
+    /// Place of the upstream, for a gateway whose upstream has a separate machine; none for other servers.
     forwarded: Option<Forwarded>,
     stopped: bool,
 }
@@ -582,7 +582,7 @@ impl Started for RemoteServer {
     }
 }
 
-/// What watches a server on another machine.
+/// Watch of a server on another machine.
 pub struct RemoteWatch {
     link: Arc<Link>,
     number: u32,
@@ -590,7 +590,7 @@ pub struct RemoteWatch {
     offset: Option<Offset>,
     /// The generator is on another machine.
     apart: bool,
-    /// What watches its upstream, if that has a machine of its own.
+    /// Watch of its upstream, if that has a separate machine.
     upstream: Option<Box<Self>>,
 }
 

@@ -1,4 +1,4 @@
-//! Which machines there are and how prony is started on them: from a file, from the command line, from Slurm.
+//! Machines by name, and how prony is started on them: from a file, from the command line, from Slurm.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ pub const LOCAL: &str = "local";
 /// A machine on which prony can be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostSpec {
-    /// What it is called.
+    /// Name of the host.
     pub name: String,
     /// The program that starts another one there, with its arguments; empty: this machine.
     pub launch: Vec<String>,
@@ -48,7 +48,7 @@ struct Table {
 }
 
 impl HostSpec {
-    /// This machine, without a launcher.
+    /// Returns this machine, without a launcher.
     #[must_use]
     pub fn local() -> Self {
         Self {

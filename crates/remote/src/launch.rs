@@ -21,7 +21,7 @@ use std::thread;
 const LONGEST_LINE: usize = 4 << 10;
 /// Lines of a greeting before the shell's first answer.
 const MOST_LINES: usize = 1_000;
-/// What is kept of what the launcher prints on its standard error, in bytes.
+/// Bytes that are kept of the end of a launcher's standard error.
 const COMPLAINTS: usize = 4 << 10;
 
 /// An agent that has been started.
@@ -32,7 +32,7 @@ pub(crate) struct Launched {
     pub input: ChildStdin,
     /// From the agent, its first frame next.
     pub output: Receiver<ChildStdout>,
-    /// What the launcher, and prony there, say on standard error: the end of it.
+    /// End of the standard error of the launcher and of prony there.
     pub complaints: Complaints,
 }
 
@@ -63,11 +63,11 @@ impl Complaints {
     }
 }
 
-/// This program, as it is copied to other machines.
+/// File of this program, which is copied to other machines.
 #[derive(Debug)]
 pub struct Program {
     path: PathBuf,
-    /// Of its bytes, in hexadecimal; computed when it is first needed.
+    /// SHA-256 of the file, in hexadecimal; computed when it is first needed.
     hash: Mutex<Option<String>>,
 }
 
@@ -182,7 +182,7 @@ enum Trouble {
     Silent,
     /// The program does not run on that machine.
     Unable(String),
-    /// It could not be copied.
+    /// The program could not be copied, for this reason.
     NotCopied(String),
     /// Anything else.
     Other(String),

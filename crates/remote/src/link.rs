@@ -30,7 +30,7 @@ pub struct Link {
     clocks: Mutex<mpsc::Receiver<(u32, Nanos, Nanos)>>,
 }
 
-/// What the conversation's threads have in common.
+/// State that the conversation's threads share.
 struct Shared {
     sender: Mutex<Sender<ChildStdin>>,
     /// When something was heard last, on this machine's clock.
@@ -39,21 +39,21 @@ struct Shared {
     bytes: AtomicU64,
     next_call: AtomicU32,
     calls: Mutex<HashMap<u32, mpsc::Sender<Result<Reply, String>>>>,
-    /// Who hears of the load that is carried out.
+    /// Listener of the latest load, which gets the agent's messages about it; none before the first load.
     load: Mutex<Option<Listener>>,
     /// Why the agent is lost, once it is.
     lost: Mutex<Option<String>>,
 }
 
-/// What is heard of a load, with the number of the agent that it comes from.
+/// Number of the agent in the load, and the channel to which its messages go with that number.
 type Listener = (usize, mpsc::Sender<(usize, Heard)>);
 
-/// What an agent tells of a load.
+/// News of an agent during a load.
 #[derive(Debug)]
 pub(crate) enum Heard {
-    /// As it has said it.
+    /// A message of the agent, unchanged.
     Said(FromAgent),
-    /// It is lost, for this reason.
+    /// The agent is lost, for this reason.
     Lost(String),
 }
 
@@ -130,7 +130,7 @@ impl Link {
         &self.host
     }
 
-    /// What the agent said of its machine.
+    /// Returns the agent's first message, which describes its machine.
     pub fn hello(&self) -> &Hello {
         &self.hello
     }

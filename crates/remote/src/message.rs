@@ -1,4 +1,4 @@
-//! What a coordinator and an agent say to each other.
+//! Messages between a coordinator and an agent.
 
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Part, PartMessage, Plan, Target};
@@ -29,9 +29,9 @@ pub const SILENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToAgent {
-    /// It is still there.
+    /// The coordinator is still there.
     Beat,
-    /// What time is it? Answered at once.
+    /// Reads the agent's clock: answered at once by [`FromAgent::Clock`] with the same number.
     Clock(u32),
     /// To be done and answered with the same number.
     Call(u32, Call),
@@ -52,13 +52,13 @@ pub enum ToAgent {
 pub struct Order {
     /// The whole load, but for the CPUs and the number of threads, which are the agent's.
     pub plan: Plan,
-    /// Which part is the agent's.
+    /// Part that the agent carries out.
     pub part: Part,
     /// How long it is measured when it is measured as soon as it begins; none: that is said later.
     pub at_once: Option<Nanos>,
 }
 
-/// What an agent is asked to do.
+/// Request to an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Call {
@@ -83,7 +83,7 @@ pub enum Call {
     /// Starts prony's echo server on a free port of this address of its own: answered by [`Reply::Address`]. It
     /// lasts as long as the agent.
     Serve(IpAddr),
-    /// Which addresses does the machine have? Answered by [`Reply::Addresses`].
+    /// Lists the machine's addresses: answered by [`Reply::Addresses`].
     Addresses,
     /// Finds a free port of this address of its own, below those of clients: answered by [`Reply::Address`].
     FreePort(IpAddr),
@@ -108,11 +108,11 @@ pub enum Call {
     Resume(u32),
     /// Verifies a server: answered by [`Reply::Done`].
     Verify(u32, Step, Proven),
-    /// What a load says to a server: answered by [`Reply::Dialogue`].
+    /// Builds the dialogue of a load with a server: answered by [`Reply::Dialogue`].
     Dialogue(u32, Proven, Box<Load>),
     /// How a server ended, if it did: answered by [`Reply::Exited`].
     Exited(u32),
-    /// What a server printed last: answered by [`Reply::Text`].
+    /// Reads the end of a server's output: answered by [`Reply::Text`].
     Output(u32),
     /// Stops the processes of a server while others are measured: answered by [`Reply::Done`].
     Pause(u32),
@@ -133,11 +133,11 @@ pub enum Call {
 /// The files of a server of the catalog.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Sources {
-    /// Its name.
+    /// Name of the server.
     pub name: String,
-    /// Its manifest.
+    /// Manifest of the server.
     pub manifest: Manifest,
-    /// Its files.
+    /// All files of the server's folder.
     pub files: Vec<SourceFile>,
 }
 
@@ -148,51 +148,52 @@ pub struct SourceFile {
     pub path: String,
     /// May it be executed?
     pub executable: bool,
-    /// What is in it, in base64.
+    /// Content of the file, in base64.
     pub base64: String,
 }
 
 /// A server that is to be started.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Start {
-    /// Its name, which files are called after.
+    /// Name of the server, from which the name of its log file is made.
     pub name: String,
-    /// Its manifest.
+    /// Manifest of the server.
     pub manifest: Manifest,
-    /// What came of its build; none: nothing is built, and it runs where the agent does.
+    /// Result of its build; none: nothing is built, and it runs where the agent does.
     pub built: Option<Built>,
-    /// Its workers.
+    /// Number of the server's workers.
     pub workers: u32,
-    /// What it must answer, by name.
+    /// Name of the contract that the server must fulfil.
     pub contract: String,
-    /// What it is there for.
+    /// Role of the server: measured itself, or behind the one that is.
     pub role: Role,
-    /// It speaks HTTP/2.
+    /// Whether the server speaks HTTP/2.
     pub http2: bool,
-    /// It speaks TLS, with a certificate of such a key.
+    /// Kind of key in the certificate with which the server speaks TLS; none: it speaks no TLS.
     pub key: Option<KeyKind>,
     /// Where it listens; port 0: on a free one.
     pub at: SocketAddr,
-    /// Of a gateway whose upstream has a machine of its own: where the one that verifies it is.
+    /// Addresses of the upstream with which the server is verified, for a gateway whose upstream has a separate
+    /// machine; none for other servers.
     pub upstream: Option<Relayed>,
 }
 
 /// How a server is verified.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Proven {
-    /// What it must answer.
+    /// Answers that are required of the server.
     pub ask: Asked,
     /// How HTTP/2 is spoken with it, if it is.
     pub http2: Option<Http2>,
     /// How thoroughly.
     pub depth: Depth,
-    /// Of payloads that it cannot know.
+    /// Seed of payloads that the server cannot know.
     pub seed: u64,
     /// Through which relay on another machine; none: on its own machine.
     pub through: Option<SocketAddr>,
 }
 
-/// What a server must answer.
+/// Answers that are required of a server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Asked {
@@ -210,7 +211,7 @@ pub enum Asked {
     Requests(String, Box<Requests>),
 }
 
-/// What came of a [`Call`].
+/// Result of a [`Call`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
@@ -220,21 +221,22 @@ pub enum Reply {
     Addresses(Vec<IpAddr>),
     /// A server was built.
     Built(Box<Built>),
-    /// It could not be built: why, what it printed, and whether it is only not set up.
+    /// A server could not be built: the failure, with the build's output, and whether the server is only not set up
+    /// there.
     NotBuilt(Failure, Missing),
     /// A server was started.
     Server(Box<Up>),
     /// A step of it failed.
     Failed(Failure),
-    /// What a load says.
+    /// Dialogue of a load.
     Dialogue(Box<Dialogue>),
     /// How a server ended; none: it is running.
     Exited(Option<String>),
-    /// What was printed.
+    /// End of a server's output.
     Text(String),
     /// CPUs used.
     Used(Option<f64>),
-    /// What was seen.
+    /// Results of watching a server.
     Watched(Box<Watched>),
     /// Nothing more to say.
     Done,
@@ -244,27 +246,27 @@ pub enum Reply {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FromAgent {
-    /// Its first message.
+    /// First message of an agent.
     Hello(Box<Hello>),
-    /// It is still there.
+    /// The agent is still there.
     Beat,
     /// The time of its clock at the question of this number.
     Clock(u32, Nanos),
-    /// What came of the call of this number, or why nothing did.
+    /// Result of the call of this number, or why there is none.
     Reply(u32, Result<Reply, String>),
-    /// What a worker of its part tells.
+    /// Message of a worker of the agent's part of a load.
     Part(Box<PartMessage>),
-    /// It has heard when the load begins, so much too late; 0: in time.
+    /// The agent knows when the load begins, and learned it so late, in nanoseconds; 0: in time.
     Began(Nanos),
-    /// It has heard when the load is measured, and this is what it does.
+    /// The agent measures the load from and until these times since its start.
     Measured(Nanos, Nanos),
-    /// Its part could not be carried out.
+    /// The agent's part could not be carried out, for this reason.
     Refused(String),
-    /// It has ended everything. Its last message.
+    /// The agent has ended everything. This is its last message.
     Bye,
 }
 
-/// What machine an agent runs on.
+/// Version of an agent, and the machine that it runs on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
     /// prony's version and commit, as `prony --version` prints them.
@@ -280,11 +282,11 @@ pub struct Hello {
 /// A server that was started.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Up {
-    /// Its number among those of the agent.
+    /// Number of the server among those of the agent.
     pub number: u32,
     /// Where it listens.
     pub address: SocketAddr,
-    /// Its command line.
+    /// Command line of the server.
     pub command: Vec<String>,
     /// From its start until it answered, in nanoseconds.
     pub ready_ns: Nanos,

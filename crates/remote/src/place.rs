@@ -33,7 +33,7 @@ pub enum PlacedServer {
     There(RemoteServer),
 }
 
-/// What watches it.
+/// Watch of a server on this machine or another one.
 pub enum PlacedWatch {
     /// On this machine.
     Here(LocalWatch),

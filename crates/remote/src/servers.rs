@@ -18,10 +18,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// What a host of servers has.
+/// Servers of a host, and everything that is needed to run them.
 pub(crate) struct Servers {
     host: LocalHost,
-    /// Of the servers' output, and of the sources that were taken over.
+    /// Temporary folder for the servers' output and for the sources that were taken over.
     scratch: Scratch,
     adopted: HashMap<String, Server>,
     running: HashMap<u32, LocalServer>,

@@ -7,7 +7,7 @@ use prony_engine::{Dialogue, Plan};
 use prony_record::{Extent, Spacing, Span};
 use std::time::Duration;
 
-/// Its connections: when an answer takes long, the next request that is due goes over another one.
+/// Connections of the slow client: when an answer takes long, the next request that is due goes over another one.
 const CONNECTIONS: u32 = 4;
 /// Longer than any load.
 const WITHOUT_END: Duration = Duration::from_secs(365 * 86_400);
@@ -17,13 +17,13 @@ const WITHOUT_END: Duration = Duration::from_secs(365 * 86_400);
 pub struct SlowClient {
     /// The host that it runs on.
     pub host: String,
-    /// Its requests per second.
+    /// Requests per second of the slow client.
     pub rate: f64,
 }
 
 impl SlowClient {
-    /// What it sends beside this load: the same requests at its own rate, at random moments, so that it meets the server as
-    /// often in any state as the server is in it (Wolff, 1982: Poisson arrivals see time averages).
+    /// Returns the plan of the client beside this load: the same requests at its own rate, at random moments. It thus
+    /// meets the server as often in any state as the server is in it (Wolff, 1982: Poisson arrivals see time averages).
     ///
     /// # Errors
     /// When the load's requests cannot be sent by one more.

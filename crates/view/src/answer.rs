@@ -13,14 +13,14 @@ use prony_notebook::NotebookError;
 use prony_pages::PageError;
 use prony_report::kept::ReportError;
 
-/// What pages of the view may do: one style sheet, one script, questions to here, forms to here. Charts
-/// say their width in an attribute.
+/// Policy for pages of the view: one style sheet, one script, requests and forms to this server only. Charts set their
+/// width in an attribute.
 const POLICY: &str = "default-src 'none'; style-src 'self'; style-src-attr 'unsafe-inline'; \
     script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
-/// Of a report, which brings its own policy: the one thing that it cannot say itself.
+/// Policy for a report, which brings its own: the one directive that it cannot set itself.
 const UNFRAMED: &str = "frame-ancestors 'none'";
-/// Of files: should a browser show one all the same, it is dead.
+/// Policy for files: a browser that shows one nevertheless runs and loads nothing in it.
 const DEAD: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'";
 
 /// An answer.
@@ -36,7 +36,7 @@ pub enum Trouble {
     Nothing(String),
     /// The question makes no sense.
     Question(String),
-    /// It could not be made.
+    /// The answer could not be made.
     Broken(String),
 }
 
@@ -113,7 +113,7 @@ pub fn problem(status: StatusCode, text: &str) -> Response {
     response
 }
 
-/// What is new, as it comes.
+/// Returns the stream of events as an answer.
 pub fn events(events: Events) -> Response {
     let headers = [
         (CONTENT_TYPE, "text/event-stream"),
@@ -158,7 +158,7 @@ pub fn file(kind: &str, name: &str, text: String) -> Response {
     made(StatusCode::OK, headers, text)
 }
 
-/// What every answer says, unless it says otherwise.
+/// Adds the headers that every answer has, unless the answer sets them itself.
 pub fn guarded(mut response: Response) -> Response {
     let always = [
         (CONTENT_SECURITY_POLICY, POLICY),

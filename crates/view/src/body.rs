@@ -1,4 +1,4 @@
-//! What an answer consists of: a text, or what is new for as long as somebody listens.
+//! Body of an answer: a text, or a stream of events for as long as the client listens.
 
 use crate::live::Events;
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};

@@ -1,6 +1,6 @@
-//! Those who are let in at the same time: how many, and for how long without a word. A client that sends half a
-//! request, or does not read its answer, holds a connection; enough of them would lock all other clients out, before the
-//! door has seen them.
+//! Connections that are open at the same time: how many there may be, and how long they may be silent. A client that
+//! sends half a request, or does not read its answer, holds a connection. Enough of them would lock all other clients
+//! out, before the door has seen them.
 
 use crate::route::Routes;
 use crate::turns::{Asked, Turns};

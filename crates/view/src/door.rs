@@ -1,9 +1,9 @@
-//! Who may come in.
+//! Access control of the view.
 //!
-//! On a loopback address every user of this machine may, and no one else: the `Host` of a request must
-//! be one that means this machine. Otherwise a page from anywhere could have its own name resolved to
-//! 127.0.0.1 and read the notebook through its reader's browser (DNS rebinding). On any other address a
-//! token is needed, drawn anew at each start, which a browser keeps as a cookie after its first use.
+//! On a loopback address every user of this machine may read the notebook, and no one else. The `Host` of a request
+//! must be one that means this machine. Otherwise a page from anywhere could have its own name resolved to 127.0.0.1
+//! and read the notebook through its reader's browser (DNS rebinding). On any other address a token is needed, drawn
+//! anew at each start, which a browser keeps as a cookie after its first use.
 
 use crate::query::Query;
 use hyper::header::{COOKIE, HOST};
@@ -21,13 +21,13 @@ pub struct Door {
     cookie: String,
 }
 
-/// What a request gets at the door.
+/// Result of the check of a request at the door.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Welcome {
-    /// It may go on.
+    /// The request may go on.
     In,
-    /// It has brought the token: it gets this cookie, and is sent to this address, which does not show
-    /// the token to those who can see the screen.
+    /// The request has brought the token. It gets this cookie, and is sent to this address, which does not show the
+    /// token to those who can see the screen.
     Key {
         /// For `Set-Cookie`.
         cookie: String,
@@ -36,9 +36,9 @@ pub enum Welcome {
     },
     /// Only GET and HEAD are understood.
     Method,
-    /// It is meant for another host.
+    /// The request is meant for another host.
     Host,
-    /// It has no token, or a wrong one.
+    /// The request has no token, or a wrong one.
     Token,
 }
 

@@ -63,7 +63,7 @@ pub fn answer(
     ))
 }
 
-/// What a format is called on the web, and how its file's name ends.
+/// Returns the media type of a format, and the extension of its file's name; `None` for an unknown format.
 fn kind(format: &str) -> Option<(&'static str, &'static str)> {
     Some(match format {
         "json" => ("application/json", "json"),
@@ -94,7 +94,7 @@ fn cells(material: &Material) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Their names are of letters, digits and hyphens.
+/// Returns the query that selects each chart, and its title. Names of charts are of letters, digits and hyphens.
 fn charts(material: &Material) -> Vec<(String, String)> {
     let charts = chart::charts(material).into_iter();
     charts

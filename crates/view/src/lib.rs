@@ -55,7 +55,7 @@ pub enum ViewError {
     Listen {
         /// The address.
         at: SocketAddr,
-        /// What the system said.
+        /// Error that the system returned.
         source: io::Error,
     },
     /// The server cannot be run.

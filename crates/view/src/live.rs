@@ -1,4 +1,4 @@
-//! What is new, for all who listen.
+//! News of the notebook, for all listeners.
 //!
 //! Another process writes the notebook, so it has to be asked: SQLite's `data_version`, once a second,
 //! by one task, and only while a page listens. What has changed is read only when something has; but
@@ -36,11 +36,11 @@ pub struct Pulse {
 /// A run in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Beat {
-    /// Its number.
+    /// Number of the run.
     pub id: i64,
-    /// Its state, in words.
+    /// State of the run, in words.
     pub state: &'static str,
-    /// Its trials so far.
+    /// Trials of the run so far.
     pub trials: u64,
 }
 
@@ -114,7 +114,7 @@ type Pulses = watch::Receiver<Arc<Pulse>>;
 /// An event as it is sent, and where the next comes from.
 type Following = dyn Future<Output = Option<(String, Pulses)>> + Send;
 
-/// What one listener is sent, as an event stream of HTML.
+/// Events for one listener, as an event stream of the HTML standard (server-sent events).
 pub struct Events(Pin<Box<Following>>);
 
 impl fmt::Debug for Events {

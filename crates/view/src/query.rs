@@ -1,4 +1,4 @@
-//! What stands behind the question mark of an address.
+//! Query of an address: the part behind its question mark.
 
 use url::form_urlencoded;
 

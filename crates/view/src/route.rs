@@ -25,7 +25,7 @@ const PAGE: u32 = 50;
 
 type Answer = Result<Response, Trouble>;
 
-/// What every answer may need.
+/// State that every answer may need.
 #[derive(Debug, Clone)]
 struct Room {
     shelf: Arc<Shelf>,
@@ -40,7 +40,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Of this notebook. Needs a runtime to run in.
+    /// Returns the routes for this notebook. Needs a runtime to run in.
     pub fn new(shelf: Arc<Shelf>, door: Arc<Door>) -> Self {
         let room = Room {
             live: Live::begin(Arc::clone(&shelf)),

@@ -15,14 +15,14 @@ const REPORTS: usize = 12;
 /// Runs whose findings are kept; each is a few names.
 const RUNS: usize = 10_000;
 
-/// What is shared by all who look.
+/// State that all readers share: idle connections, reports, and findings.
 #[derive(Debug)]
 pub struct Shelf {
     path: PathBuf,
     /// Idle connections: opening one costs more than most questions.
     idle: Mutex<Vec<Notebook>>,
     reports: Mutex<VecDeque<(RunId, Report)>>,
-    /// What checks have found in a run, as of its latest trial.
+    /// Findings of the checks in each run, as of its latest trial.
     findings: Mutex<HashMap<RunId, Findings>>,
 }
 
@@ -70,8 +70,8 @@ impl Shelf {
         held(&self.idle).push(notebook);
     }
 
-    /// What checks have found in these runs. A run is read once, and again when it has more trials: a
-    /// list that is made anew after each trial is not to take much from a measurement.
+    /// Returns the findings of the checks in these runs. A run is read once, and again when it has more trials. The
+    /// list is made anew after each trial, and must not take much from a measurement.
     ///
     /// # Errors
     /// When the notebook cannot be read.
@@ -139,7 +139,7 @@ fn held<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a report depends on: the run, its trials, and the latest calibration, which stands
+/// Returns a tag of everything on which a report depends: the run, its trials, and the latest calibration, which stands
 /// beside it. A run that is not being written does not change.
 fn tag(notebook: &Notebook, run: &Overview) -> Result<String, NotebookError> {
     let wanted = Wanted {

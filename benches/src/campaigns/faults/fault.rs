@@ -1,4 +1,4 @@
-//! What can happen to prony beside signals.
+//! Faults that can happen to prony beside signals.
 
 use super::scene::{Scene, Verb};
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ pub const SIGNALS: [(i32, &str); 5] = [
 /// Makes clocks jump: Debian's `faketime`.
 const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 
-/// What happens.
+/// Kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     DiskFull,
@@ -62,7 +62,7 @@ pub const ALL: [Fault; 14] = [
 /// How the command has to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// As without the fault.
+    /// With success, as without the fault.
     Well,
     /// The same, but with these words on standard error.
     WellSaying(&'static str),
@@ -174,7 +174,8 @@ impl Fault {
         Ok(wrong)
     }
 
-    /// What is done to the notebook before. What it gives is held until the command has ended.
+    /// Prepares the notebook before the command starts. The connection that it returns, if any, must be held until the
+    /// command has ended.
     fn before(self, scene: &Scene) -> Result<Option<Connection>> {
         let path = scene.path("notebook.db");
         let notebook = || Connection::open(&path).map_err(unusable);
@@ -253,7 +254,7 @@ impl Fault {
         }
     }
 
-    /// What happens at the moment.
+    /// Makes the faults that happen while the command runs: clocks that jump, a folder that goes away.
     fn meanwhile(self, scene: &Scene) -> Result<()> {
         let jump = |by: &str| {
             fs::write(scene.path("clock"), by).map_err(Error::io("cannot change the clock"))

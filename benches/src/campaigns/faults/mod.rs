@@ -36,18 +36,18 @@ pub struct Options {
     pub apart: bool,
     /// Times of every other fault, for `run` and `duel`.
     pub times: u32,
-    /// Of the moments, and of who gets which signal.
+    /// Seed for the choice of moments, of signals, and of the processes that get them.
     pub seed: u64,
 }
 
-/// What a campaign has shown.
+/// Results of a campaign.
 #[derive(Debug, Default, Serialize)]
 pub struct Faults {
     /// By fault: how often it was made, and how often everything was as it has to be.
     kinds: BTreeMap<String, Kept>,
-    /// What could not be tried here, and why.
+    /// Reason why a fault could not be tried here, by fault.
     skipped: BTreeMap<String, String>,
-    /// What was not as it has to be.
+    /// Problems that were found, each with its fault and case.
     wrong: Vec<String>,
 }
 

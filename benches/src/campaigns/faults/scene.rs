@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Its value tells the processes of one scene from all others: children inherit it.
+/// Environment variable whose value marks the processes of one scene: children inherit it.
 const MARK: &str = "PRONY_FAULTS_MARK";
-/// What does not end for so long has hung: many times as long as it takes on a busy machine.
+/// Time after which a process counts as hung: many times as long as it takes on a busy machine.
 const HANGS: Duration = Duration::from_secs(120);
 /// Between two looks at what is awaited.
 const LOOK: Duration = Duration::from_millis(20);
@@ -23,27 +23,27 @@ const START: &str = "trap '' HUP INT
 exec \"$1\" serve tcp-echo --model threads --listen \"[$3]:$2\"
 ";
 
-/// Which of the processes.
+/// Kind of process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whom {
     /// The command itself.
     Prony,
-    /// What lies between it and a server.
+    /// Process between the command and a server.
     Supervisor,
     /// A server.
     Server,
-    /// What a server has started.
+    /// Process that a server has started.
     Helper,
     /// prony on what it takes for another machine.
     Agent,
-    /// What has started an agent there.
+    /// Process that has started an agent there.
     Launcher,
 }
 
 impl Whom {
-    /// Those of a command on this machine.
+    /// Processes of a command that measures on this machine.
     pub const ALL: [Self; 4] = [Self::Prony, Self::Supervisor, Self::Server, Self::Helper];
-    /// Those of one that measures on other machines.
+    /// Processes of a command that measures on other machines.
     pub const APART: [Self; 6] = [
         Self::Prony,
         Self::Supervisor,
@@ -54,7 +54,7 @@ impl Whom {
     ];
 }
 
-/// What prony is asked to do.
+/// Command line with which prony is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     Run,
@@ -131,7 +131,7 @@ impl Verb {
 /// A folder with a catalog, an experiment and a notebook.
 pub struct Scene {
     folder: TempDir,
-    /// What the command says, out of the way of what happens to its folder.
+    /// Folder for the command's standard output and standard error, which no fault touches.
     said: TempDir,
     program: PathBuf,
     mark: String,
@@ -216,7 +216,7 @@ impl Scene {
         command
     }
 
-    /// What `command` starts is found by its mark, and keeps to this folder.
+    /// Sets the mark by which the processes that `command` starts are found, and keeps its files in this folder.
     pub fn furnish(&self, command: &mut Command) {
         command
             .current_dir(self.folder.path())
@@ -293,12 +293,12 @@ impl Scene {
         None
     }
 
-    /// What the command has said on standard error.
+    /// Returns the text that the command has written to standard error.
     pub fn complaint(&self) -> String {
         String::from_utf8_lossy(&fs::read(self.said("stderr")).unwrap_or_default()).into_owned()
     }
 
-    /// What is not as it has to be once the command has ended; in words.
+    /// Returns the problems that are found once the command has ended; empty if there are none.
     pub fn wrong(&self, started: &Started, notebook_is_whole: bool) -> Vec<String> {
         let mut wrong = Vec::new();
         let complaint = self.complaint();
@@ -378,7 +378,7 @@ impl Scene {
         Ok(u64::from(kept) + saved.sum::<u64>())
     }
 
-    /// What is not as it has to be of a run that is made afterwards, without a fault.
+    /// Makes another run, without a fault, and returns its problems, with any temporary files that are left.
     pub fn wrong_afterwards(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         match self.start(Verb::Run, |command, _| command) {

@@ -1,4 +1,4 @@
-//! What servers do, and what has to be said of it.
+//! Servers that do something unusual, and the results that a load must report of each.
 
 mod connection;
 mod echoes;
@@ -10,7 +10,7 @@ use prony_engine::Dialogue;
 use prony_engine::protocol::{Expect, HttpRequest};
 use std::time::Duration;
 
-/// What has to be said of a server, beside what holds of every load.
+/// Results that a load must report of a server, in addition to those that hold for every load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Say {
     /// Every answer is right: what it does is allowed.
@@ -33,9 +33,9 @@ pub enum Say {
 
 /// A server.
 pub struct Case {
-    /// What kind of thing it does.
+    /// Class of the server's behaviour.
     pub class: &'static str,
-    /// What it does.
+    /// Short description of the server's behaviour.
     pub name: String,
     pub dialogue: Dialogue,
     pub script: Script,

@@ -68,12 +68,12 @@ const WAYS: [(Way, &str); 5] = [
     (Way::NoKeepalive, "no keep-alive"),
 ];
 
-/// What came of all of them.
+/// Results of all loads.
 #[derive(Debug, Default, Serialize)]
 pub struct Hostile {
     /// Servers.
     servers: usize,
-    /// They spoke through TLS.
+    /// Whether the servers spoke through TLS.
     tls: bool,
     /// By class of server: loads that were told as they should be, and others.
     classes: BTreeMap<&'static str, Told>,
@@ -83,7 +83,7 @@ pub struct Hostile {
     busiest_idle: f64,
     /// The most memory that this process held, servers included, in bytes.
     memory_peak: u64,
-    /// What was told wrongly, in words.
+    /// Descriptions of the loads that were reported wrongly.
     wrong: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ struct Told {
     wrong: usize,
 }
 
-/// What one load showed.
+/// Results of one load.
 struct Shown {
     seen: Observation,
     requests: u64,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-/// What a server does next.
+/// Step of a server's script.
 #[derive(Debug, Clone)]
 pub enum Step {
     /// Sends these bytes in one go.
@@ -38,18 +38,18 @@ pub enum Step {
 pub enum Unit {
     /// A head that ends in an empty line.
     Head,
-    /// So many bytes.
+    /// Fixed number of bytes.
     Bytes(usize),
 }
 
-/// What a server does on each connection.
+/// Steps of a server on each connection.
 #[derive(Debug, Clone)]
 pub struct Script {
-    /// As soon as the connection is there.
+    /// Steps at the start of a connection, before any request.
     pub first: Vec<Step>,
     /// For each request of a connection in turn; the last of them for all that follow.
     pub answers: Vec<Vec<Step>>,
-    /// What a request is.
+    /// Unit in which the server reads requests.
     pub unit: Unit,
 }
 

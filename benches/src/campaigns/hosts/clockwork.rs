@@ -38,7 +38,7 @@ struct Compared {
     within: bool,
 }
 
-/// What was found, by round.
+/// Percentiles by round, as they were measured and as the clockwork made them.
 #[derive(Debug, Serialize)]
 pub struct ClockworkFound {
     rounds: Vec<[Compared; QUANTILES.len()]>,

@@ -32,7 +32,7 @@ const UNEVEN: f64 = 1.1;
 /// A process of the server is waited for so long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What was found.
+/// Results with many connections.
 #[derive(Debug, Serialize)]
 pub struct ConnectionsFound {
     connections: u32,

@@ -1,5 +1,6 @@
-//! What do several generators cost the one that coordinates them, and how well do they act together? All of them are
-//! processes on this machine, reached through a launcher that does nothing: this shows prony's part, without any network.
+//! Costs of several generators for the one that coordinates them, and how well they act together. All of them are
+//! processes on this machine, reached through a launcher that does nothing: this shows prony's part, without any
+//! network.
 
 mod clockwork;
 mod connections;
@@ -27,7 +28,7 @@ const RATE: f64 = 100.0;
 /// A short load, of which trials' costs are taken.
 const SHORT: Duration = Duration::from_millis(200);
 
-/// What was found.
+/// Results of this campaign.
 #[derive(Debug, Serialize)]
 pub struct HostsFound {
     fleets: Vec<Row>,

@@ -137,10 +137,11 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Those of a file, which need not exist, but for those that `forget` names.
+    /// Returns the answers of a file, which need not exist, without those that `forget` selects. Rewrites the file if
+    /// there are any such, or if its last line is not complete.
     ///
     /// # Errors
-    /// When it cannot be read or written, or has something else in it.
+    /// When the file cannot be read or written, or has something else in it.
     pub fn open(path: &Path, forget: impl Fn(&Answer) -> bool) -> Result<Self> {
         let doing = || Error::io(format!("cannot use {}", path.display()));
         let text = match fs::read_to_string(path) {

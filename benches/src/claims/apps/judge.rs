@@ -65,7 +65,7 @@ impl Requirement {
     }
 }
 
-/// Those that differ, as an interval in words.
+/// Formats the 95% interval of the share of answers that differ: those that are false in `same`.
 fn interval_of(same: &[bool]) -> String {
     let wrong = same.iter().filter(|it| !**it).count();
     let (low, high) = binomial_interval(wrong, same.len());

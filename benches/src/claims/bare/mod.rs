@@ -27,7 +27,7 @@ const LOOK: u32 = 16;
 /// A way to run the floor: a bare loop.
 pub type Loop = fn(SocketAddr, usize, &Exchange, Span) -> io::Result<Floor>;
 
-/// What a bare loop has done while it was measured.
+/// Results of a bare loop while it was measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Floor {
     /// Answers.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-/// What is planted.
+/// Kind of plant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Plant {
     /// An echo that is all right: a thread per connection.
@@ -45,12 +45,12 @@ pub struct PlantArgs {
     /// A gateway's upstream.
     #[arg(long)]
     upstream: Option<String>,
-    /// What an upstream serves.
+    /// Folder with the file `weather.json` that an upstream serves.
     #[arg(long)]
     docroot: Option<PathBuf>,
 }
 
-/// What the hidden subcommand does, until it is killed.
+/// Carries out the hidden subcommand: runs the plant until it is killed.
 ///
 /// # Errors
 /// When it cannot listen.

@@ -50,9 +50,9 @@ struct Scenario {
 /// How B compares with A, and so which verdicts on it are right.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Truth {
-    /// This verdict is right; "no difference" and its opposite are wrong.
+    /// Only this verdict is right; "no difference" and the opposite verdict are wrong.
     Is(Verdict),
-    /// They are equal: every difference is wrong.
+    /// The servers are equal: every difference is wrong.
     Equal,
     /// The figures cannot show it: only "inconclusive" is right.
     Unknown,

@@ -1,8 +1,8 @@
-//! What is planted, in which server, and what tells of it.
+//! Causes that are planted in a server, and the signs by which a report names them.
 
 use serde::Serialize;
 
-/// What is planted.
+/// Cause that is planted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -26,7 +26,7 @@ pub enum Cause {
     Same,
 }
 
-/// What the server is written in.
+/// Language in which the server is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Language {
@@ -53,7 +53,7 @@ impl Cause {
         Self::Same,
     ];
 
-    /// What the server is started with: without it, and with it.
+    /// Arguments with which the server is started: without the cause, and with it.
     pub const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Work => ("same", "work"),
@@ -68,7 +68,7 @@ impl Cause {
         }
     }
 
-    /// What tells of it: names of functions and of system calls, kinds of kernel work, counts.
+    /// Texts that name the cause: names of functions and of system calls, kinds of kernel work, counts.
     pub const fn signs(self, language: Language) -> &'static [&'static str] {
         match (self, language) {
             (Self::Work, Language::C) => &["json_encode"],

@@ -26,12 +26,12 @@ const FIRST: usize = 2;
 const BEHIND: f64 = 0.01;
 /// Functions that only one server runs of which so many, the largest, count as named.
 const EXAMPLES: usize = 3;
-/// Of a part of a round, each server is loaded so many times: two of each way of looking, of different lengths.
+/// Load time of each server in a round, in lengths of a part: two loads for each way of looking, of different lengths.
 const LOADED: f64 = 3.7;
-/// What a start of a server takes with its warm-up, in seconds.
+/// Time for a start of a server with its warm-up, in seconds.
 const START: f64 = 0.7;
 
-/// What is asked.
+/// Number, causes and load of the duels.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub repeat: u32,
@@ -75,7 +75,7 @@ impl Options {
     }
 }
 
-/// What was found of all causes.
+/// Results for all causes.
 #[derive(Debug, Serialize)]
 pub struct Found {
     causes: Vec<Named>,
@@ -90,7 +90,7 @@ struct Named {
     language: Language,
     cause: Cause,
     duels: u32,
-    /// It is among the first rows that differ.
+    /// Duels in which the cause is among the first rows that differ.
     in_rows: u32,
     /// The sentence names it.
     in_sentence: u32,
@@ -196,7 +196,7 @@ const fn program(language: Language) -> &'static str {
     }
 }
 
-/// What a duel of the server with the cause and the one without it says.
+/// Carries out a duel of the server without the cause and the one with it, and returns its `why` as JSON.
 fn duel(language: Language, cause: Cause, options: &Options, folder: &Path) -> Result<Value> {
     let (without, with) = cause.words();
     let (connections, rate) = cause.load(options.rate);

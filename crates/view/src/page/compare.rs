@@ -52,7 +52,7 @@ pub fn page(before: &Overview, after: &Overview, report: &DiffReport) -> Markup 
     frame(&title, None, &body)
 }
 
-/// What became of throughput, with names.
+/// Formats the changes of throughput, with the servers' names.
 fn sentence(report: &DiffReport) -> String {
     if report.cells.is_empty() {
         return "They have no server under the same load in common.".into();

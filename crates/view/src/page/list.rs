@@ -11,16 +11,16 @@ use std::path::Path;
 /// Servers that are named before "and … more".
 const NAMED: usize = 4;
 
-/// What is listed.
+/// Content of the page.
 #[derive(Debug)]
 pub struct List<'a> {
     /// The notebook's file.
     pub notebook: &'a Path,
-    /// What was asked for.
+    /// Query of the request, by which the runs were selected.
     pub query: &'a Query,
     /// The runs, the latest first.
     pub runs: &'a [Overview],
-    /// What checks have found in them.
+    /// Findings of the checks, by run.
     pub found: &'a HashMap<RunId, Vec<Found>>,
     /// The experiments that there are.
     pub names: &'a [String],

@@ -68,7 +68,7 @@ fn time(at: Timestamp) -> Markup {
     html! { time datetime=(at.to_string()) { (at.strftime("%Y-%m-%d %H:%M").to_string()) } }
 }
 
-/// What became of a run.
+/// Formats the state of a run.
 fn state(run: &Overview) -> Markup {
     let state = State::of(run);
     html! { span class=(state.class()) { (state.words()) } }
@@ -94,7 +94,7 @@ fn counted(run: &Overview) -> String {
     format!("{} {word}{failed}", run.trials)
 }
 
-/// What checks have found in trials, the most serious first.
+/// Formats the findings of checks in trials, the most serious first.
 fn checks(found: &[Found]) -> Markup {
     let mut found: Vec<&Found> = found.iter().collect();
     found.sort_by_key(|one| std::cmp::Reverse(one.severity));

@@ -24,14 +24,14 @@ pub const FORMATS: [(&str, &str); 8] = [
     ("svg", "one of its charts"),
 ];
 
-/// What is shown.
+/// Content of the page.
 #[derive(Debug)]
 pub struct Shown<'a> {
     /// The run.
     pub run: &'a Overview,
-    /// What checks have found in it.
+    /// Findings of the checks in the run.
     pub found: &'a [Found],
-    /// Its latest trials, the latest first.
+    /// Latest trials of the run, the latest first.
     pub trials: &'a [TrialLine],
     /// The first trial of each of its cells.
     pub cells: &'a [TrialLine],

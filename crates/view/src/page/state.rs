@@ -1,4 +1,4 @@
-//! What became of a run, as far as can be told from here.
+//! State of a run, as far as it can be known on this machine.
 
 use prony_notebook::Overview;
 use prony_record::RunStatus;
@@ -6,16 +6,16 @@ use prony_record::RunStatus;
 /// A state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Its process is at work.
+    /// The run's process is at work.
     UnderWay,
-    /// It is marked as running, and its process is not there: it was killed, or the machine went down,
-    /// or it runs where it cannot be seen from here.
+    /// The run is marked as running, and its process is not there. It was killed, or the machine went down, or it runs
+    /// where it cannot be seen from here.
     Abandoned,
     /// Every trial of its plan was done.
     Finished,
-    /// Its user stopped it.
+    /// The user stopped the run.
     Interrupted,
-    /// It could not go on.
+    /// The run could not go on.
     Failed,
 }
 
@@ -42,7 +42,7 @@ impl State {
         }
     }
 
-    /// What it means, where that is not plain.
+    /// Explanation of the state; `None` where it is plain.
     pub const fn meaning(self) -> Option<&'static str> {
         match self {
             Self::UnderWay => Some("It is being measured: trials appear here as they end."),

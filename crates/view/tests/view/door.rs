@@ -1,4 +1,4 @@
-//! Who comes in, and what leaves.
+//! Tests of access to the view, and of the headers of its answers.
 
 use crate::sample::write;
 use crate::support::{Scene, plan};

@@ -1,4 +1,4 @@
-//! What is told to those who listen.
+//! Tests of the events for listeners.
 
 use crate::sample::{begin, trials, write};
 use crate::support::{Scene, plan};

@@ -1,4 +1,4 @@
-//! What the pages say.
+//! Tests of the pages' content.
 
 use crate::sample::{begin, write};
 use crate::support::{Answer, Scene, on, plan};
@@ -9,7 +9,7 @@ use prony_record::anatomy::{Dissection, Dissections, Spent};
 use prony_record::verdict::Verdict;
 use prony_report::diff::DiffReport;
 
-/// What no page may have as it is.
+/// Markup that no page may contain unescaped.
 const EVIL: &str = "</script><script>evil()</script><img src=x onerror=\"evil()\">";
 
 fn material(scene: &Scene, run: i64) -> Material {

@@ -17,7 +17,7 @@ pub const HANGS: Duration = Duration::from_secs(60);
 pub struct Scene {
     pub folder: TempDir,
     pub at: SocketAddr,
-    /// What is asked for first, token and all.
+    /// Path of the first request, with the token if there is one.
     pub door: String,
 }
 
@@ -108,7 +108,7 @@ impl Answer {
         }
     }
 
-    /// It must have this status.
+    /// Asserts that the answer has this status.
     #[track_caller]
     pub fn with(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}\n\n{}", self.head, self.body);
@@ -123,7 +123,7 @@ impl Answer {
         })
     }
 
-    /// It must have this in it.
+    /// Asserts that the body contains `text`.
     #[track_caller]
     pub fn has(&self, text: &str) -> &Self {
         assert!(

@@ -1,4 +1,4 @@
-//! What heads begin with and what stands in them.
+//! Servers with unusual status lines and header fields.
 
 use super::{Case, Say, bytes, http};
 use crate::campaigns::hostile::script::Step;
