@@ -18,6 +18,7 @@ mod perf;
 mod probe;
 mod records;
 mod refused;
+pub mod speed;
 #[cfg(feature = "symbols")]
 mod symbolizer;
 #[cfg(not(feature = "symbols"))]

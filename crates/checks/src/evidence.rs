@@ -94,6 +94,11 @@ pub struct Evidence {
     pub others_busy: Option<f64>,
     /// CPU time that the hypervisor took away, as a part of all, 0 to 1.
     pub stolen: Option<f64>,
+    /// How much longer fixed work took on the server's CPU, right after the measurement, than at its fastest: 1 at full
+    /// speed.
+    pub slowdown: Option<f64>,
+    /// Time of a clock reading on the machine that sends the load, in nanoseconds; of several machines the slowest's.
+    pub clock_ns: Option<f64>,
     /// The server's workers.
     pub workers: Option<u32>,
     /// CPUs that the server may use.
@@ -241,6 +246,7 @@ impl Evidence {
             moved: moved(seen),
             link: (seen.by_host.first()).and_then(|host| host.link_bytes_per_second),
             median_response: at(&times.response, 0.5),
+            clock_ns: seen.generator.clock_ns,
             generator_busy: seen.generator.busy,
             generator_waiting: seen.generator.waiting,
             connect_max: at(&times.connect, 1.0),
@@ -297,6 +303,7 @@ impl Evidence {
             }),
             others_busy: watched.then_some(used.others_busy),
             stolen: watched.then_some(used.stolen),
+            slowdown: used.cpu_slowdown,
             connections_per_loop: used.connections_per_loop.clone(),
             ..self
         }
@@ -363,6 +370,8 @@ impl Evidence {
             tcp: Some(Tcp::default()),
             others_busy: Some(0.01),
             stolen: Some(0.0),
+            slowdown: Some(1.01),
+            clock_ns: Some(40.0),
             co_located: Some(false),
             server_nodes: vec![0],
             generator_nodes: vec![0],

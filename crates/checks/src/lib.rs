@@ -8,11 +8,13 @@ mod explanation;
 
 mod agents_disagree;
 mod ceiling;
+mod clock_slow;
 mod clock_uncertain;
 mod co_located;
 mod connections_limit;
 mod errors;
 mod flow_control_stalls;
+mod frequency_varies;
 mod generator_saturated;
 mod idle_closed;
 mod link_saturated;
@@ -51,7 +53,7 @@ type Check = fn(&Evidence) -> Option<Finding>;
 
 /// Every check with what it means, the most serious first. Those without a function look at several
 /// measurements, and are called by what compares them.
-const CHECKS: [(Explanation, Option<Check>); 31] = [
+const CHECKS: [(Explanation, Option<Check>); 33] = [
     (wrong_answers::EXPLANATION, Some(wrong_answers::check)),
     (unsolicited::EXPLANATION, Some(unsolicited::check)),
     (errors::EXPLANATION, Some(errors::check)),
@@ -66,6 +68,7 @@ const CHECKS: [(Explanation, Option<Check>); 31] = [
         Some(connections_limit::check),
     ),
     (schedule_lag::EXPLANATION, Some(schedule_lag::check)),
+    (clock_slow::EXPLANATION, Some(clock_slow::check)),
     (agents_disagree::EXPLANATION, Some(agents_disagree::check)),
     (start_skew::EXPLANATION, Some(start_skew::check)),
     (clock_uncertain::EXPLANATION, Some(clock_uncertain::check)),
@@ -80,6 +83,7 @@ const CHECKS: [(Explanation, Option<Check>); 31] = [
     (server_idle::EXPLANATION, Some(server_idle::check)),
     (not_steady::EXPLANATION, Some(not_steady::check)),
     (noisy_host::EXPLANATION, Some(noisy_host::check)),
+    (frequency_varies::EXPLANATION, Some(frequency_varies::check)),
     (side_not_idle::EXPLANATION, Some(side_not_idle::check)),
     (co_located::EXPLANATION, Some(co_located::check)),
     (smt_shared::EXPLANATION, Some(smt_shared::check)),

@@ -3,6 +3,7 @@
 //! Every time in the engine is a [`Nanos`] on this clock, so values from different threads (and
 //! from the clockwork, which reads the same clock in another process) can be subtracted.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// A point on, or a span of, `CLOCK_MONOTONIC`, in nanoseconds.
@@ -21,6 +22,21 @@ pub fn now() -> Nanos {
 #[inline]
 pub(crate) fn real() -> Nanos {
     read(libc::CLOCK_REALTIME)
+}
+
+/// How long a reading of this clock takes, in nanoseconds: measured once, the shortest of a few tries.
+pub fn cost() -> f64 {
+    const READINGS: u32 = 100;
+    const TRIES: u32 = 10;
+    static COST: OnceLock<f64> = OnceLock::new();
+    *COST.get_or_init(|| {
+        let tries = (0..TRIES).map(|_| {
+            let begun = now();
+            let last = (0..READINGS).fold(begun, |_, _| now());
+            (last - begun) as f64 / f64::from(READINGS)
+        });
+        tries.fold(f64::INFINITY, f64::min)
+    })
 }
 
 /// CPU time that the calling thread has used since it began, user and system together.
@@ -80,6 +96,17 @@ mod tests {
             assert!(next >= last);
             last = next;
         }
+    }
+
+    #[test]
+    fn a_reading_takes_time() {
+        let cost = cost();
+        assert!(cost > 0.1 && cost < 1e6, "{cost} ns");
+        assert_eq!(
+            super::cost().to_bits(),
+            cost.to_bits(),
+            "it is measured once"
+        );
     }
 
     #[test]

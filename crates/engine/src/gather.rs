@@ -131,6 +131,7 @@ impl<'a> Gather<'a> {
             transport: self.transport,
             work_ns,
             spin_ns: self.reports.iter().map(|report| report.spin).sum(),
+            clock_ns: Some(clock::cost()),
         }
     }
 

@@ -84,6 +84,7 @@ impl<H: Host, G: Generator> Calibration<'_, H, G> {
         let parts = Parts {
             saturation: true,
             rate: design.rate,
+            other_rates: false,
         };
         for number in 0..self.rounds {
             if self.lab.interrupt.fired() {

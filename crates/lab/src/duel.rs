@@ -19,7 +19,7 @@ use prony_record::verdict::{Comparison, Quantity, Terms, Values};
 use prony_record::{Design, Durations, Failure, Load, Span};
 use prony_stats::StatsError;
 use prony_verdict::design::{Given, best_segments, components, few_rounds, rounds, time_for};
-use prony_verdict::duel::{lower_rate, may_end, may_give_up, plan};
+use prony_verdict::duel::{lower_rate, may_end, may_give_up, other_rates, plan};
 use prony_verdict::outlook::{ENOUGH, Outlook, outlook, throughput_is_too_coarse};
 use prony_verdict::seen::Seen;
 use rand::seq::SliceRandom;
@@ -50,6 +50,20 @@ pub struct Parts {
     pub saturation: bool,
     /// At this rate, in requests per second.
     pub rate: Option<f64>,
+    /// At lower and higher rates too, for CPU time.
+    pub other_rates: bool,
+}
+
+impl Parts {
+    /// Rates of its measurements in their order, none: as fast as answers come; each with the activity.
+    fn in_order(self) -> Vec<(Option<f64>, Doing)> {
+        let saturation = self.saturation.then_some((None, Doing::Saturation));
+        let common = self.rate.map(|rate| (Some(rate), Doing::CommonRate));
+        let others = self.rate.filter(|_| self.other_rates);
+        let others = others.into_iter().flat_map(other_rates).flatten();
+        let others = others.map(|rate| (Some(rate), Doing::OtherRate));
+        saturation.into_iter().chain(common).chain(others).collect()
+    }
 }
 
 /// A side in a round.
@@ -265,6 +279,7 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
             parts: Parts {
                 saturation,
                 rate: design.rate,
+                other_rates: self.manner.given.other_rates,
             },
             deadline: time.map(|time| begun + time),
             longest: design.round.0,
@@ -330,9 +345,7 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
         journal: &mut dyn Journal,
     ) -> Result<(), JournalError> {
         let placement = self.lab.host.placement();
-        let mut all = Vec::new();
         for (i, (bout, side)) in bouts.iter().zip(self.sides).enumerate() {
-            let mut values = Values::default();
             for Part { load, measured, .. } in &bout.parts {
                 let found = findings(load, measured, side.workers(), placement, Whole::Part);
                 let slot = Slot {
@@ -354,14 +367,10 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
                 };
                 *ordinal += 1;
                 let recording = slot.recording(measured, bout.durations, found, false);
-                values.add(&recording.trial);
                 seen.add(i, &recording.trial);
                 journal.add(&recording)?;
             }
-            all.push(values);
         }
-        seen.rate = all.iter().find_map(|values| values.rate).or(seen.rate);
-        seen.rounds.push(all);
         Ok(())
     }
 }
@@ -435,7 +444,17 @@ impl Course {
             return;
         };
         for other in others {
-            for (ours, theirs) in other.parts.iter().zip(&first.parts) {
+            let common = |part: &&Part| {
+                part.load
+                    .rate
+                    .is_none_or(|rate| Some(rate) == self.parts.rate)
+            };
+            let pairs = other
+                .parts
+                .iter()
+                .filter(common)
+                .zip(first.parts.iter().filter(common));
+            for (ours, theirs) in pairs {
                 let pairs = ours.segments.iter().zip(&theirs.segments);
                 let both = pairs.filter_map(|(ours, theirs)| (*ours).zip(*theirs));
                 let logs: Vec<f64> = both.map(|(ours, theirs)| (ours / theirs).ln()).collect();
@@ -507,11 +526,7 @@ pub fn round<H: Host, G: Generator>(
     }
     let mut measured: Vec<Vec<Part>> = sides.iter().map(|_| Vec::new()).collect();
     let mut rested = vec![Rest::default(); sides.len()];
-    let wanted = [
-        parts.saturation.then_some((None, Doing::Saturation)),
-        parts.rate.map(|rate| (Some(rate), Doing::CommonRate)),
-    ];
-    for (kind, (rate, doing)) in wanted.into_iter().flatten().enumerate() {
+    for (kind, (rate, doing)) in parts.in_order().into_iter().enumerate() {
         let load = design.load(&manner.load, rate);
         for segment in 0..design.segments {
             // Forwards, and backwards: a drift of the machine adds the same to each.
@@ -583,6 +598,7 @@ mod tests {
             connections: 4,
             rate: 1_000.0,
             p50_ns: 4_000_000,
+            longest_ns: 0,
         };
         let pilot = Pilot {
             alone_ns: 1_000_000,
@@ -605,6 +621,7 @@ mod tests {
             parts: Parts {
                 saturation: true,
                 rate: None,
+                other_rates: false,
             },
             deadline: Some(begun + Duration::from_secs(20)),
             longest: took,

@@ -11,6 +11,7 @@
 
 pub mod builder;
 pub mod calibration;
+mod canary;
 pub mod capacity;
 pub mod catalog;
 pub mod container;

@@ -11,7 +11,7 @@ use crate::side::Side;
 use crate::trial::{Doing, Lab, Measured, Progress, Told, Up};
 use prony_record::design::{Design, Pilot, PilotStep};
 use prony_record::{Extent, Failure, Load, Nanos, SECOND, Span, Step};
-use prony_verdict::design::{Given, LONGEST_TIMEOUT, design, more_threads, next_step};
+use prony_verdict::design::{Given, LONGEST_TIMEOUT, crowd, design, more_threads, next_step};
 use std::time::{Duration, Instant};
 
 /// How long a server is first asked by one connection, and the shortest of its other measurements.
@@ -30,6 +30,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Connections that warm it up: some, for servers that begin more processes or threads under load, and few, because a slow server
 /// may work on one request after the other.
 const WARM: u32 = 8;
+/// How long a server is asked by more connections than it needs, and how long a request is waited for then.
+const CROWD: Duration = Duration::from_millis(500);
+const CROWD_TIMEOUT: Duration = Duration::from_secs(1);
 /// Beyond this response time a server is not warmed up: the first request has done that.
 const SLOW: Duration = Duration::from_secs(1);
 
@@ -159,14 +162,38 @@ pub(crate) fn pilot<H: Host, G: Generator>(
                 None => break (measured, p50_ns),
             }
         };
-        pilot.steps.push(PilotStep {
-            connections,
-            rate: measured.seen.throughput(),
-            p50_ns,
-        });
+        pilot
+            .steps
+            .push(step(connections, &measured, p50_ns, timeout));
         response = Duration::from_nanos(p50_ns);
     }
+    if let (None, Some(connections)) = (given.connections, crowd(&pilot)) {
+        let load = Load {
+            threads: pilot.threads.min(connections),
+            timeout: Span(timeout.min(CROWD_TIMEOUT)),
+            ..asked(&base, connections, response * LEAD_IN, CROWD)
+        };
+        let (measured, p50_ns) = answered(up, load, told)?;
+        pilot
+            .steps
+            .push(step(connections, &measured, p50_ns, CROWD_TIMEOUT));
+    }
     Ok(pilot)
+}
+
+fn step(connections: u32, measured: &Measured, p50_ns: Nanos, timeout: Duration) -> PilotStep {
+    let outcomes = &measured.seen.outcomes;
+    let waiting = outcomes.timeout + outcomes.unanswered_at_end > 0;
+    let longest = measured.seen.times.response.max();
+    PilotStep {
+        connections,
+        rate: measured.seen.throughput(),
+        p50_ns,
+        longest_ns: match waiting {
+            true => longest.max(timeout.as_nanos() as Nanos),
+            false => longest,
+        },
+    }
 }
 
 /// The median response time to one request after the other, in a measurement of this length.

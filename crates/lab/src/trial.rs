@@ -74,6 +74,8 @@ pub enum Doing {
     Saturation,
     /// Loading it at a rate that it shares with others.
     CommonRate,
+    /// Loading it at another rate, to see what a request costs there.
+    OtherRate,
     /// Loading it at that rate to see what a request costs it, part by part.
     Anatomy,
 }
@@ -88,6 +90,7 @@ impl Doing {
             Self::WarmUp => "warming up",
             Self::Saturation => "as fast as it can",
             Self::CommonRate => "at the common rate",
+            Self::OtherRate => "at another rate",
             Self::Anatomy => "the anatomy of a request",
         }
     }

@@ -1,6 +1,7 @@
 //! Watching a server while it is under load: CPU time and memory of its whole process tree, and
 //! the state of the machine, at the ends of the measurement and at every window in between.
 
+use crate::canary;
 use crate::host::{Looks, Watched};
 use crate::machine::{CpuAccounts, TcpCounters, cpu_pressure};
 use crate::placement::Placement;
@@ -134,7 +135,7 @@ fn watch(
     let ticks = eye.ticks();
     let mut next = from;
     let mut connections = None;
-    loop {
+    let finished = loop {
         next = (next + clock::nanos(period)).min(until);
         let wait = Duration::from_nanos(next.saturating_sub(clock::now()));
         let finished = !matches!(inbox.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
@@ -143,14 +144,14 @@ fn watch(
         samples.push(sample);
         rss_peak = rss_peak.max(peak);
         if finished || next >= until {
-            break;
+            break finished;
         }
         // Once is enough: a connection stays where it is. Not at the beginning, when servers that
         // move connections between their loops may not have come to rest.
         if connections.is_none() {
             connections = Some(spread::connections(roots.server, roots.port));
         }
-    }
+    };
     let last = *samples.last().unwrap_or(&first);
     let server_cpu_ns = last.cpu.saturating_sub(first.cpu);
     let (user, kernel) = eye.ticks().since(ticks).divide(server_cpu_ns);
@@ -158,6 +159,11 @@ fn watch(
     let now = CpuAccounts::read();
     let (all_cpus_busy, stolen) = now.since(&accounts, &all);
     let tcp = TcpCounters::read().since(&tcp);
+    // Not before the load is over: the work would keep the server from its last requests.
+    if !finished {
+        let _ = inbox.recv();
+    }
+    let cpu_slowdown = canary::slowdown(&placement.server);
     let most = |of: fn(&Sample) -> u64| samples.iter().map(of).max().unwrap_or(0);
     let resources = Resources {
         watched_ns: last.at - first.at,
@@ -174,6 +180,7 @@ fn watch(
         // These are shares, which need to know what the generator used.
         others_busy: 0.0,
         stolen: 0.0,
+        cpu_slowdown,
         cpu_pressure_ns: pressure
             .zip(cpu_pressure())
             .map(|(then, now)| now.saturating_sub(then) * 1_000),

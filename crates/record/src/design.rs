@@ -39,7 +39,7 @@ pub struct Design {
     /// How long a round takes, as far as is known.
     pub round: Span,
     /// Options that the user gave, by name: `connections`, `threads`, `duration`, `warmup`, `timeout`, `rate`,
-    /// `no-pause`.
+    /// `no-pause`, `cpu-rates`.
     pub given: Vec<String>,
 }
 
@@ -78,6 +78,10 @@ pub struct PilotStep {
     pub rate: f64,
     /// The median response time, in nanoseconds.
     pub p50_ns: Nanos,
+    /// The longest response time, in nanoseconds; for requests without a response, how long they were waited for. 0 where
+    /// it is not known.
+    #[serde(default)]
+    pub longest_ns: Nanos,
 }
 
 impl Design {

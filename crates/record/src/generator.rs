@@ -27,6 +27,9 @@ pub struct Generator {
     /// nanoseconds.
     #[serde(default)]
     pub spin_ns: Nanos,
+    /// Time of a clock reading, in nanoseconds; of several machines the slowest's; null when unknown.
+    #[serde(default)]
+    pub clock_ns: Option<f64>,
 }
 
 impl Generator {
@@ -41,6 +44,11 @@ impl Generator {
         self.threads = self.threads.max(other.threads);
         self.work_ns += other.work_ns;
         self.spin_ns += other.spin_ns;
+        self.clock_ns = self
+            .clock_ns
+            .into_iter()
+            .chain(other.clock_ns)
+            .reduce(f64::max);
         self.cpu_us_per_request = per_request(self.work_ns, finished);
     }
 }

@@ -45,6 +45,10 @@ pub struct Resources {
     pub others_busy: f64,
     /// CPU time that the hypervisor took away, as a part of all, 0 to 1.
     pub stolen: f64,
+    /// How much longer a fixed piece of work took on the fastest of the server's CPUs, right after the measurement, than
+    /// at its fastest: 1 at full speed; null where it was not tried.
+    #[serde(default)]
+    pub cpu_slowdown: Option<f64>,
     /// Time in which some task of the machine waited for a CPU, in nanoseconds; null where the
     /// kernel does not count it.
     pub cpu_pressure_ns: Option<Nanos>,
@@ -87,6 +91,10 @@ impl Resources {
         let mean = |a: f64, b: f64| (a * mine + b * theirs) / all;
         self.others_busy = mean(self.others_busy, other.others_busy);
         self.stolen = mean(self.stolen, other.stolen);
+        self.cpu_slowdown = match (self.cpu_slowdown, other.cpu_slowdown) {
+            (Some(a), Some(b)) => Some(mean(a, b)),
+            (a, b) => a.or(b),
+        };
         self.watched_ns += other.watched_ns;
         self.server_cpu_ns += other.server_cpu_ns;
         self.server_user_ns += other.server_user_ns;

@@ -115,6 +115,12 @@ pub struct Values {
     /// The same at saturation; null where the load generator was at its limit.
     #[serde(default)]
     pub cpu_at_saturation: Option<f64>,
+    /// The same below the common rate; null unless the duel was to measure at other rates too (`--cpu-rates`).
+    #[serde(default)]
+    pub lower: Option<AtRate>,
+    /// The same above it.
+    #[serde(default)]
+    pub higher: Option<AtRate>,
     /// The part of it spent in the server's own code.
     #[serde(default)]
     pub user: Option<f64>,
@@ -124,6 +130,9 @@ pub struct Values {
     /// Wake-ups per request at the common rate.
     #[serde(default)]
     pub wakeups: Option<f64>,
+    /// How much longer fixed work took on the server's CPU, right after the load at the common rate, than at its fastest.
+    #[serde(default)]
+    pub slowdown: Option<f64>,
     /// The most memory of its processes, in bytes.
     #[serde(default)]
     pub memory: Option<f64>,
@@ -141,6 +150,15 @@ pub struct Values {
     /// time-out. Each counts as longer than any answer, so a percentile among them is null.
     #[serde(default)]
     pub untimed: f64,
+}
+
+/// CPU time per request at a rate other than the common one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AtRate {
+    /// Requests per second.
+    pub rate: f64,
+    /// CPU time per request, in nanoseconds; null where the server did not keep the rate.
+    pub cpu: Option<f64>,
 }
 
 impl Values {
@@ -161,7 +179,9 @@ impl Values {
 
     /// Takes over what a trial has shown: throughput from one as fast as answers came, everything else
     /// from one at the common rate.
-    pub fn add(&mut self, trial: &crate::Trial) {
+    ///
+    /// Returns false for one at another rate, which shows CPU time only.
+    pub fn add(&mut self, trial: &crate::Trial) -> bool {
         let figures = &trial.figures;
         let memory = figures.rss_peak_bytes.filter(|bytes| *bytes > 0);
         let memory = memory.map(|bytes| bytes as f64);
@@ -170,27 +190,40 @@ impl Values {
             self.throughput = figures.throughput;
             self.limited = trial.observation.as_ref().is_some_and(Measurement::limited);
             self.cpu_at_saturation = figures.cpu_ns_per_request.filter(|_| !self.limited);
-            return;
+            return true;
         };
-        self.rate = Some(rate);
         let seen = trial.observation.as_ref();
-        self.missed = seen.is_some_and(|seen| seen.backlog.missed());
+        let missed = seen.is_some_and(|seen| seen.backlog.missed());
+        // The common rate comes first in a round.
+        if let Some(common) = self.rate {
+            let cpu = figures.cpu_ns_per_request.filter(|_| !missed);
+            let at = Some(AtRate { rate, cpu });
+            match rate < common {
+                true => self.lower = at,
+                false => self.higher = at,
+            }
+            return false;
+        }
+        self.rate = Some(rate);
+        self.missed = missed;
         if self.missed {
-            return;
+            return true;
         }
         self.untimed = seen.map_or(0.0, |seen| seen.outcomes.share_untimed());
         self.p50 = figures.p50_ns.map(|ns| ns as f64);
         self.p99 = figures.p99_ns.map(|ns| ns as f64);
         self.cpu = figures.cpu_ns_per_request;
         let Some((seen, cpu)) = seen.zip(self.cpu) else {
-            return;
+            return true;
         };
         let used = &seen.resources;
+        self.slowdown = used.cpu_slowdown;
         let share = used.user_share();
         self.user = share.map(|share| cpu * share);
         self.kernel = share.map(|share| cpu * (1.0 - share));
         let served = seen.outcomes.finished() as f64 + seen.ends.all;
         self.wakeups = (served > 0.0).then(|| used.wakeups as f64 / served);
+        true
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::show;
 use prony_record::design::{Design, Pilot, Segment};
 use prony_record::{SECOND, Span};
-use prony_verdict::design::highest;
+use prony_verdict::design::{highest, starved};
 use std::time::Duration;
 
 /// Findings of a pilot on a server, as a line: `old: 20.1 ms alone, at most 51.0/s`.
@@ -43,6 +43,14 @@ pub fn sentence(design: &Design) -> String {
         };
         format!(": {who} answers in {} alone", show::time(ns as f64))
     });
+    let starved = design.pilots.iter().find_map(starved);
+    let starved = starved.map_or_else(String::new, |step| {
+        format!(
+            "; with {} connections some requests waited for {}",
+            step.connections,
+            show::time(step.longest_ns as f64)
+        )
+    });
     let threads = match design.threads {
         0 | 1 => String::new(),
         n => format!(", {n} generator threads"),
@@ -51,7 +59,7 @@ pub fn sentence(design: &Design) -> String {
         true => "; resting sides keep running",
         false => "",
     };
-    format!("{saturation}{at_rate}{threads}{why}{resting}")
+    format!("{saturation}{at_rate}{threads}{why}{starved}{resting}")
 }
 
 /// How long it will take, as a line: `up to 18 rounds of about 9.50 s, in 3m`.
@@ -91,6 +99,7 @@ mod tests {
                 connections: 2,
                 rate: 51.0,
                 p50_ns: 2 * ms * 1_000_000,
+                longest_ns: 0,
             }],
             threads: 1,
             start_ns: 0,

@@ -6,7 +6,7 @@ use crate::show::{self, findings};
 use crate::table::{Align, Table};
 use prony_notebook::{Notebook, Run};
 use prony_record::RunStatus;
-use prony_record::verdict::{Comparison, Quantity, Values, Verdict};
+use prony_record::verdict::{Comparison, Quantity, Verdict};
 use prony_verdict::outlook::Outlook;
 use prony_verdict::seen::{DuelReport, Seen, SideReport};
 use std::fmt::Write;
@@ -27,13 +27,6 @@ pub fn seen(notebook: &Notebook, run: &Run) -> Result<Seen, ReportError> {
             continue;
         };
         seen.add(side, &trial);
-        let round = trial.round as usize;
-        let empty = || vec![Values::default(); seen.names.len()];
-        while seen.rounds.len() <= round {
-            seen.rounds.push(empty());
-        }
-        seen.rounds[round][side].add(&trial);
-        seen.rate = trial.load.rate.or(seen.rate);
     }
     Ok(seen)
 }

@@ -1,15 +1,34 @@
-//! CPU time per request at two rates: the common one, and as fast as responses come.
+//! CPU time per request at several rates: the common one, others if they were measured, and as fast as responses come.
 //!
-//! What a request costs depends on the rate. A server that has time to spare goes to sleep, and is woken for the next
+//! The cost of a request depends on the rate. A server that has time to spare goes to sleep, and is woken for the next
 //! request or two; one that is busy finds several waiting. So a difference at one rate may be one of wake-ups.
 
-use prony_record::verdict::{Quantity, Terms, Values};
+use prony_record::verdict::{AtRate, Quantity, Terms, Values};
 use prony_stats::Estimate;
 use prony_stats::compare::{Better, Decision, verdict};
 use prony_stats::sequential::Plan;
 
-/// Says in a sentence that the CPU time of this side, against the first one's, depends on the rate; none where it does
-/// not, or nothing is known of it. `rounds` has for each round the values of all sides, in the order of `names`.
+/// A value of a side in a round: CPU time per request at one of the rates, or a rate.
+type At = fn(&Values) -> Option<f64>;
+
+/// CPU time as fast as responses come.
+const BUSY: At = |values| values.cpu_at_saturation;
+/// CPU time at the common rate.
+const COMMON: At = |values| values.cpu;
+/// CPU time at the rates at which a duel measures if it is asked to, the lowest first, with the rate.
+const RATES: [(At, At); 3] = [
+    (|values| values.lower?.cpu, |values| rate(values.lower)),
+    (COMMON, |values| values.rate),
+    (|values| values.higher?.cpu, |values| rate(values.higher)),
+];
+
+fn rate(at: Option<AtRate>) -> Option<f64> {
+    at.map(|at| at.rate)
+}
+
+/// A sentence about the CPU time of this side at each rate, against the first one's: where it was measured at other rates
+/// than the common one, or where it depends on the rate. `rounds` has for each round the values of all sides, in the order
+/// of `names`.
 pub(crate) fn sentence(
     names: &[String],
     rounds: &[Vec<Values>],
@@ -19,36 +38,95 @@ pub(crate) fn sentence(
     if !terms.quantities.contains(&Quantity::Cpu) {
         return None;
     }
-    let at_rate = |values: &Values| values.of(Quantity::Cpu);
-    let busy = |values: &Values| values.cpu_at_saturation.filter(|cpu| *cpu > 0.0);
-    // Of rounds that show both, so that the same starts are compared.
-    let both = |values: &Values| at_rate(values).zip(busy(values));
-    let whole = |round: &&Vec<Values>| both(&round[0]).and(both(&round[side])).is_some();
-    let rounds: Vec<&Vec<Values>> = rounds.iter().filter(whole).collect();
-    let ratio = |of: &dyn Fn(&Values) -> Option<f64>| -> Option<Estimate> {
-        let column = |side: usize| -> Vec<Option<f64>> {
-            rounds.iter().map(|round| of(&round[side])).collect()
-        };
-        plan.ratio(&column(side), &column(0)).ok()
-    };
-    let change = ratio(&|values| both(values).map(|(at_rate, busy)| busy / at_rate))?;
+    let rounds = &Paired { rounds, side, plan };
+    let rate = |at: At| rounds.rounds.iter().rev().find_map(|it| at(&it[0]));
+    let at_rates: Vec<(f64, Estimate)> = RATES
+        .into_iter()
+        .filter_map(|(at, which)| rate(which).zip(rounds.ratio(at)))
+        .collect();
+    if at_rates.len() > 1 {
+        let mut each: Vec<String> = at_rates
+            .iter()
+            .map(|(rate, ratio)| format!("{} at {rate:.0} requests/s", said(ratio)))
+            .collect();
+        let busy = rounds.ratio(BUSY);
+        each.extend(busy.map(|ratio| format!("{} as fast as responses come", said(&ratio))));
+        return Some(format!(
+            "CPU per request by rate: {} uses, compared with {}, {}.",
+            names[side],
+            names[0],
+            each.join(", ")
+        ));
+    }
+    let change = rounds.change(COMMON, BUSY)?;
     let band = terms.bands.of(Quantity::Cpu);
     let differs = verdict(&change, band, Better::Lower).ok()?;
     if !matches!(differs, Decision::Better | Decision::Worse) {
         return None;
     }
-    let rate = rounds.last()?[0].rate?;
+    // Of rounds that show both, so that the same starts are compared.
+    let both: At = |values| COMMON(values).filter(|_| BUSY(values).is_some());
+    let busy: At = |values| BUSY(values).filter(|_| COMMON(values).is_some());
     Some(format!(
-        "CPU per request depends on the rate: {} uses {} than {} at {rate:.0} requests/s, and {} as fast as responses come.",
+        "CPU per request depends on the rate: {} uses {} than {} at {:.0} requests/s, and {} as fast as responses come.",
         names[side],
-        said(&ratio(&at_rate)?),
+        change_of(&rounds.ratio(both)?),
         names[0],
-        said(&ratio(&busy)?),
+        rate(|values| values.rate)?,
+        change_of(&rounds.ratio(busy)?),
     ))
 }
 
-/// `25.0% more`.
+/// Rounds in which a side is compared with the first.
+struct Paired<'a> {
+    rounds: &'a [Vec<Values>],
+    side: usize,
+    plan: &'a Plan,
+}
+
+impl Paired<'_> {
+    fn column(&self, side: usize, of: impl Fn(&Values) -> Option<f64>) -> Vec<Option<f64>> {
+        let positive = |value: &f64| *value > 0.0;
+        let each = self
+            .rounds
+            .iter()
+            .map(|round| of(&round[side]).filter(positive));
+        each.collect()
+    }
+
+    /// The side's value as a multiple of the first's.
+    fn ratio(&self, of: At) -> Option<Estimate> {
+        let (ours, theirs) = (self.column(self.side, of), self.column(0, of));
+        self.plan.ratio(&ours, &theirs).ok()
+    }
+
+    /// How that multiple changes from one rate to another, as a factor.
+    fn change(&self, from: At, to: At) -> Option<Estimate> {
+        let of = |values: &Values| {
+            let positive = |value: &f64| *value > 0.0;
+            Some(to(values).filter(positive)? / from(values).filter(positive)?)
+        };
+        let (ours, theirs) = (self.column(self.side, of), self.column(0, of));
+        self.plan.ratio(&ours, &theirs).ok()
+    }
+}
+
+/// `25.0% more (20.1% to 30.3%)`.
 fn said(ratio: &Estimate) -> String {
+    let percent = |value: f64| crate::sentence::percent(value - 1.0);
+    match ratio.interval() {
+        Some(interval) => format!(
+            "{} ({} to {})",
+            change_of(ratio),
+            percent(interval.low()),
+            percent(interval.high())
+        ),
+        None => change_of(ratio),
+    }
+}
+
+/// `25.0% more`.
+fn change_of(ratio: &Estimate) -> String {
     let change = ratio.value() - 1.0;
     let word = if change < 0.0 { "less" } else { "more" };
     format!("{} {word}", crate::sentence::percent(change.abs()))
@@ -87,6 +165,49 @@ mod tests {
         let told = told(8, 0.9, 1.1).unwrap();
         assert!(told.contains("uses 10.0% less than old"), "{told}");
         assert!(told.contains("and 10.0% more as fast"), "{told}");
+    }
+
+    #[test]
+    fn other_rates_that_were_measured_are_all_reported() {
+        let at = |rate, cpu| Some(AtRate { rate, cpu });
+        let round = |i: usize| {
+            let noise = 1.0 + 0.001 * [0.5, -1.0, 0.8, -0.3][i % 4];
+            let first = Values {
+                cpu: Some(6_000.0 * noise),
+                cpu_at_saturation: Some(4_000.0),
+                rate: Some(12_000.0),
+                lower: at(4_800.0, Some(8_000.0)),
+                higher: at(19_000.0, Some(5_000.0)),
+                ..Values::default()
+            };
+            let second = Values {
+                cpu: Some(6_600.0),
+                cpu_at_saturation: Some(4_000.0 * noise),
+                lower: at(4_800.0, Some(10_000.0)),
+                // It did not keep it in the first round.
+                higher: at(19_000.0, (i > 0).then_some(5_000.0)),
+                ..first
+            };
+            vec![first, second]
+        };
+        let rounds: Vec<Vec<Values>> = (0..8).map(round).collect();
+        let names = ["old".to_owned(), "new".to_owned()];
+        let plan = Plan::up_to(20).unwrap();
+        let told = sentence(&names, &rounds, 1, (&plan, &terms())).unwrap();
+        assert!(
+            told.starts_with(
+                "CPU per request by rate: new uses, compared with old, 25.0% more (25.0% to 25.0%) at 4800 requests/s, \
+                 10.0% more ("
+            ),
+            "{told}"
+        );
+        assert!(
+            told.contains(
+                "at 12000 requests/s, 0.0% more (0.0% to 0.0%) at 19000 requests/s, 0.0%"
+            ),
+            "{told}"
+        );
+        assert!(told.ends_with("as fast as responses come."), "{told}");
     }
 
     #[test]

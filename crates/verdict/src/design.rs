@@ -17,6 +17,10 @@ const GROWS: f64 = 0.1;
 const BUSY: f64 = 0.9;
 /// With this many times as many, a request waits whenever the server has finished another.
 const SPARE: u32 = 2;
+/// Times the response time that fair turns would give, beyond which a request was left waiting; and the shortest such time, in
+/// seconds: collecting garbage takes less.
+const STARVED: f64 = 20.0;
+const LEAST_STARVED: f64 = 0.25;
 /// Median response times that are not measured at first, and those that are. See [`Segment`].
 pub const LEAD_IN: f64 = 5.0;
 /// See [`LEAD_IN`].
@@ -74,6 +78,8 @@ pub struct Given {
     pub rate: Option<f64>,
     /// Servers that rest go on while another one is measured.
     pub no_pause: bool,
+    /// CPU time is compared at other rates than the common one too.
+    pub other_rates: bool,
 }
 
 impl Given {
@@ -86,6 +92,7 @@ impl Given {
             ("timeout", self.timeout.is_some()),
             ("rate", self.rate.is_some()),
             ("no-pause", self.no_pause),
+            ("cpu-rates", self.other_rates),
         ];
         let given = all.into_iter().filter(|(_, given)| *given);
         given.map(|(name, _)| name.to_owned()).collect()
@@ -165,11 +172,34 @@ fn needed(pilot: &Pilot) -> u32 {
     found.map_or(1, |(connections, _)| connections)
 }
 
+/// The step of a pilot with which some requests were left waiting far longer than the others: more connections than the server
+/// serves at a time, and no turns.
+#[must_use]
+pub fn starved(pilot: &Pilot) -> Option<&PilotStep> {
+    let starves = |step: &&PilotStep| {
+        let fair = f64::from(step.connections) / step.rate;
+        seconds(step.longest_ns) > (STARVED * fair).max(LEAST_STARVED)
+    };
+    pilot.steps.iter().find(starves)
+}
+
+/// Connections to try after the steps, since a design would use so many of them: more than it takes to keep the server busy.
+/// None where it would not, or they have been tried.
+#[must_use]
+pub fn crowd(pilot: &Pilot) -> Option<u32> {
+    let wanted = connections(std::slice::from_ref(pilot));
+    let tried = pilot.steps.iter().map(|step| step.connections).max();
+    tried.filter(|tried| wanted > *tried).map(|_| wanted)
+}
+
 /// Number of connections that keeps every server busy, twice over. It is larger, up to [`MOST_CONNECTIONS`], as long as
-/// a segment need not be longer for it.
+/// a segment need not be longer for it, and no server leaves some of them waiting.
 fn connections(pilots: &[Pilot]) -> u32 {
     let least = pilots.iter().map(needed).max().unwrap_or(1);
     let least = (SPARE * least).min(MOST_CONNECTIONS);
+    if pilots.iter().any(|pilot| starved(pilot).is_some()) {
+        return least;
+    }
     let short = |connections: u32| {
         let longest = pilots.iter().map(|pilot| response(pilot, connections));
         LENGTH * longest.fold(0.0, f64::max) <= LEAST_LENGTH
@@ -204,7 +234,11 @@ pub fn design(
         false => None,
     };
     let calm = WAITS * longest(&alone);
-    let needed = rate.map_or(1, |rate| connections_for(rate, calm));
+    let needed = match pilots.iter().any(|pilot| starved(pilot).is_some()) {
+        // A rate opens more where requests have to wait for a connection.
+        true => 1,
+        false => rate.map_or(1, |rate| connections_for(rate, calm)),
+    };
     let wanted = rate.map_or(0.0, |rate| (REQUESTS / rate).min(LONGEST_FOR_REQUESTS));
     let mut design = Design {
         saturation: segment(connections, busy, 0.0, given.duration),
@@ -384,6 +418,7 @@ mod tests {
                 connections,
                 rate: at_once / time,
                 p50_ns: ns(time * f64::from(connections) / at_once),
+                longest_ns: ns(time * f64::from(connections) / at_once),
             });
         }
         pilot
@@ -504,6 +539,35 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_leaves_connections_waiting_gets_few() {
+        let fair = pilot(0.000_2, 2, None);
+        assert_eq!(crowd(&fair), Some(64));
+        let with = |connections, rate, longest| {
+            let mut pilot = fair.clone();
+            pilot.steps.push(PilotStep {
+                connections,
+                rate,
+                p50_ns: 400_000,
+                longest_ns: (longest * SECOND as f64) as u64,
+            });
+            pilot
+        };
+        assert_eq!(crowd(&with(64, 10_000.0, 0.1)), None, "tried");
+        assert_eq!(of(&[with(64, 10_000.0, 0.1)]).saturation.connections, 64);
+        let unfair = with(64, 10_000.0, 2.0);
+        assert_eq!(starved(&unfair).map(|step| step.connections), Some(64));
+        let it = of(&[fair.clone(), unfair]);
+        assert_eq!((it.saturation.connections, it.at_rate.connections), (4, 4));
+        // A server that is slow for everybody starves nobody.
+        assert_eq!(starved(&with(64, 100.0, 2.0)), None);
+        assert_eq!(
+            crowd(&pilot(0.02, 1, None)),
+            None,
+            "more would make segments longer"
+        );
+    }
+
+    #[test]
     fn what_the_user_says_wins() {
         let given = Given {
             connections: Some(7),
@@ -513,6 +577,7 @@ mod tests {
             timeout: Some(Duration::from_secs(1)),
             rate: Some(10.0),
             no_pause: false,
+            other_rates: false,
         };
         let it = design(vec![pilot(0.2, 1, Some(7))], &given, BOTH).unwrap();
         assert_eq!((it.saturation.connections, it.at_rate.connections), (7, 7));

@@ -1,6 +1,7 @@
 //! How the sides of a duel compare, at which rate, and when it may end.
 
 use crate::doubt;
+use crate::frequency;
 use crate::outlook::{Outlook, nothing_left_to_find, prospect};
 use prony_record::verdict::{Bands, Comparison, Quantity, Terms, Values, Verdict};
 use prony_stats::StatsError;
@@ -11,6 +12,8 @@ use prony_stats::sequential::{Plan, Spending};
 const FEWEST: u32 = 3;
 /// The common rate is this part of what the slowest side reaches: busy, and far from any queue.
 const COMMON: f64 = 0.5;
+/// Other rates at which CPU time may be compared, as the same parts.
+const OTHERS: [f64; 2] = [0.2, 0.8];
 /// A rate that was missed is lowered to this part of it.
 const STEP_DOWN: f64 = 0.7;
 
@@ -102,9 +105,12 @@ pub fn compare(
     let mut all = Vec::new();
     for (side, name) in names.iter().enumerate().skip(1) {
         let begun = all.len();
+        let of = match frequency::slower(rounds, side, bands.of(Quantity::Cpu)) {
+            Some(_) => frequency::at_full_speed,
+            None => column,
+        };
         for &quantity in &shown {
-            let ours = column(rounds, side, quantity);
-            let theirs = column(rounds, 0, quantity);
+            let (ours, theirs) = (of(rounds, side, quantity), of(rounds, 0, quantity));
             let ratio = match plan.ratio(&ours, &theirs) {
                 Ok(ratio) => ratio,
                 Err(StatsError::Empty(_)) => continue,
@@ -149,6 +155,13 @@ pub fn common_rate(reached: impl IntoIterator<Item = f64>) -> Option<f64> {
     two_digits(COMMON * reached.into_iter().fold(f64::INFINITY, f64::min))
 }
 
+/// Rates at which CPU time is compared too: 20% and 80% of what the slowest side reaches, if this is the common rate that was
+/// chosen for it.
+#[must_use]
+pub fn other_rates(common: f64) -> [Option<f64>; 2] {
+    OTHERS.map(|share| two_digits(share / COMMON * common))
+}
+
 /// Rounded down to two significant digits; none below 1.
 fn two_digits(rate: f64) -> Option<f64> {
     if !rate.is_finite() || rate < 1.0 {
@@ -167,6 +180,12 @@ mod tests {
         assert_eq!(common_rate([50_000.0, 24_600.0]), Some(12_000.0));
         assert_eq!(common_rate([1.5]), None);
         assert_eq!(common_rate([]), None);
+    }
+
+    #[test]
+    fn other_rates_are_below_and_above_the_common_one() {
+        assert_eq!(other_rates(12_000.0), [Some(4_800.0), Some(19_000.0)]);
+        assert_eq!(other_rates(2.0), [None, Some(3.2)]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod capacity;
 pub mod design;
 pub mod doubt;
 pub mod duel;
+mod frequency;
 pub mod gate;
 #[cfg(test)]
 mod made_up;

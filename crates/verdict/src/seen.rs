@@ -4,6 +4,7 @@ use crate::by_name::{self, Named, NamedReport};
 use crate::by_rate;
 use crate::doubt;
 use crate::duel::{compare, may_end, plan};
+use crate::frequency;
 use crate::note::notes;
 use crate::sentence::sentences;
 use crate::why::Anatomy;
@@ -157,7 +158,8 @@ impl Seen {
         }
     }
 
-    /// Adds the observations of a part of a side's round, besides its values. The same check is kept once, and counted.
+    /// Adds a part of a side's round. The same check is kept once, and counted. Of a part at another rate than the common one
+    /// only CPU time counts.
     pub fn add(&mut self, side: usize, trial: &Trial) {
         trial.command_line.clone_into(&mut self.commands[side]);
         if let Some(version) = &trial.server_version {
@@ -166,7 +168,15 @@ impl Seen {
         let memory = trial.figures.rss_peak_bytes.unwrap_or(0);
         self.memory[side] = self.memory[side].max(memory);
         self.measurements[side] += 1;
-        let Some(seen) = &trial.observation else {
+        let round = trial.round as usize;
+        while self.rounds.len() <= round {
+            let blank = vec![Values::default(); self.names.len()];
+            self.rounds.push(blank);
+        }
+        let values = &mut self.rounds[round][side];
+        let compared = values.add(trial);
+        self.rate = values.rate.or(self.rate);
+        let Some(seen) = trial.observation.as_ref().filter(|_| compared) else {
             return;
         };
         by_name::add(&mut self.requests, (side, self.names.len()), trial);
@@ -273,6 +283,13 @@ impl Seen {
                 by_rate::sentence(&self.names, &self.rounds, side, (&plan, terms))
             }),
         );
+        if terms.quantities.contains(&Quantity::Cpu) {
+            let how = (&plan, terms.bands.of(Quantity::Cpu));
+            notes.extend(
+                (1..self.names.len())
+                    .filter_map(|side| frequency::sentence(&self.names, &self.rounds, side, how)),
+            );
+        }
         let side = |(i, name): (usize, &String)| SideReport {
             name: name.clone(),
             command: self.commands[i].clone(),

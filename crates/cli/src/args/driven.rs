@@ -54,6 +54,7 @@ impl Driven {
             timeout: self.timeout.map(|span| span.0),
             rate,
             no_pause: false,
+            other_rates: false,
         }
     }
 }

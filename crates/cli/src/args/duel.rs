@@ -145,6 +145,13 @@ pub struct Duel {
     /// prony loads all sides at this rate. By default half of what the slowest side reaches.
     #[arg(long, short_alias = 'R', value_name = "N", value_parser = steady_rate, help_heading = "Load")]
     pub rate: Option<f64>,
+    /// Compare CPU per request at a lower and a higher rate too
+    ///
+    /// At 20% and 80% of what the slowest side reaches, besides the common rate. A server that has
+    /// time to spare sleeps and wakes up more often, so a difference may depend on the rate. Rounds
+    /// take about twice as long.
+    #[arg(long, help_heading = "Load")]
+    pub cpu_rates: bool,
     /// Let the other sides run while one is measured
     ///
     /// By default prony stops their processes (SIGSTOP) and continues them before their turn, where

@@ -58,6 +58,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
             timeout: Some(args.timeout.0),
             rate: None,
             no_pause: false,
+            other_rates: false,
         },
     };
     let (side, manner) = sides::one(places, one, elsewhere.as_ref())?;

@@ -136,6 +136,11 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
             "numa-crossed",
             placed(&[("node/node0/cpulist", "0"), ("node/node1/cpulist", "1")]),
         ),
+        (
+            "frequency-varies",
+            used(|it| it.resources.cpu_slowdown = Some(1.3)),
+        ),
+        ("clock-slow", seen(|it| it.generator.clock_ns = Some(900.0))),
         ("oversubscribed", clean()),
         (
             "agents-disagree",
@@ -234,6 +239,7 @@ fn manner() -> Manner {
             timeout: None,
             rate: Some(2_000.0),
             no_pause: true,
+            other_rates: false,
         },
     }
 }

@@ -23,6 +23,7 @@ fn manner(rate: Option<f64>) -> Manner {
             timeout: None,
             rate,
             no_pause: false,
+            other_rates: false,
         },
     }
 }
@@ -98,6 +99,50 @@ fn it_ends_as_soon_as_everything_is_settled() {
     assert_eq!(journal.len() as u32, 4 * rounds);
     let ordinals: Vec<u32> = journal.iter().map(|it| it.trial.ordinal).collect();
     assert!(ordinals.is_sorted() && ordinals[0] == 0);
+}
+
+#[test]
+fn cpu_time_is_compared_at_other_rates_if_asked() {
+    let (_world, host, generator) = world(&[("old", noisy(10_000.0)), ("new", noisy(10_000.0))]);
+    let interrupt = Interrupt::default();
+    let sides = [side("old"), side("new")];
+    let (mut manner, terms) = (manner(Some(5_000.0)), terms(4, true));
+    manner.given.other_rates = true;
+    let duel = Duel {
+        lab: lab(&host, &generator, &interrupt),
+        sides: &sides,
+        manner: &manner,
+        terms: &terms,
+        time: Time::Unlimited,
+    };
+    let mut journal: Vec<Recording> = Vec::new();
+    let (seen, _) = duel.carry_out(&mut journal, &mut |_| {}).unwrap();
+    let cells: Vec<&str> = journal[..4]
+        .iter()
+        .map(|it| it.trial.cell.as_str())
+        .collect();
+    assert_eq!(cells, ["saturation", "5000/s", "2000/s", "8000/s"]);
+    for values in seen.rounds.iter().flatten() {
+        let (lower, higher) = (values.lower.unwrap(), values.higher.unwrap());
+        assert_eq!(
+            (values.rate, lower.rate, higher.rate),
+            (Some(5_000.0), 2_000.0, 8_000.0)
+        );
+        assert!(
+            lower.cpu > Some(0.0) && higher.cpu > Some(0.0),
+            "{values:?}"
+        );
+    }
+    let report = seen.report(1, &terms, true).unwrap();
+    let told = report
+        .notes
+        .iter()
+        .find(|note| note.contains("by rate: new uses, compared with old"));
+    assert!(
+        told.is_some_and(|it| it.contains("at 2000 requests/s")),
+        "{:?}",
+        report.notes
+    );
 }
 
 #[test]
@@ -513,6 +558,26 @@ fn by_default(servers: &[(&str, Behaviour)]) -> (Seen, Vec<Recording>, Terms) {
     let mut journal: Vec<Recording> = Vec::new();
     let (seen, terms) = duel.carry_out(&mut journal, &mut |_| {}).unwrap();
     (seen, journal, terms)
+}
+
+#[test]
+fn a_server_that_leaves_connections_waiting_is_loaded_over_few() {
+    let fair = Behaviour {
+        latency: 0.000_1,
+        ..noisy(10_000.0)
+    };
+    let unfair = Behaviour {
+        seen: |it| it.times.response.record(2_000_000_000).unwrap(),
+        ..fair.clone()
+    };
+    let connections = |other: Behaviour| {
+        let (seen, ..) = by_default(&[("a", fair.clone()), ("b", other)]);
+        let design = seen.design.unwrap();
+        (design.saturation.connections, design.at_rate.connections)
+    };
+    assert_eq!(connections(fair.clone()), (64, 64));
+    let (saturation, at_rate) = connections(unfair);
+    assert!(saturation <= 8 && at_rate <= 8, "{saturation} {at_rate}");
 }
 
 #[test]

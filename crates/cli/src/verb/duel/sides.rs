@@ -192,6 +192,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             ask,
             given: Given {
                 no_pause: args.no_pause,
+                other_rates: args.cpu_rates,
                 ..args.driven.given(args.rate)
             },
         },
