@@ -154,6 +154,9 @@ pub fn packed(material: &Material) -> Result<Packed, PageError> {
         Raw::whole(material)
     } else {
         left_out.push("the histograms of single trials");
+        if material.anatomy.is_some() {
+            left_out.push("the anatomy of requests");
+        }
         let mut raw = Raw::lean(material);
         let cells: usize = raw.cells.iter().map(|cell| cell.histograms.bytes()).sum();
         if cells + windows > PAGE {
