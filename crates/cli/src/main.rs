@@ -18,6 +18,7 @@ mod journal;
 mod live;
 mod locale;
 mod machines;
+mod paint;
 mod place;
 mod request;
 mod rigs;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         return tool.main(arguments);
     }
     forget_empty();
+    paint::choose(paint::asked_for(&line));
     let cli = Cli::read(&line).unwrap_or_else(|error| {
         if error.kind() == ErrorKind::MissingSubcommand {
             // The help says more than clap's message, which lists the inner verbs too.
@@ -97,7 +99,8 @@ fn main() -> ExitCode {
     if !std::io::stderr().is_terminal() {
         // One message, one line: for logs and for those who search them.
         let handler = |_: &_| -> Box<dyn miette::ReportHandler> {
-            Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).build())
+            let plain = miette::MietteHandlerOpts::new().wrap_lines(false);
+            Box::new(plain.color(console::colors_enabled_stderr()).build())
         };
         miette::set_hook(Box::new(handler)).expect("set only here");
     }

@@ -5,7 +5,7 @@
 //! other end is gone would raise it too, in the middle of a load. So the macros of the same names below
 //! stand in front of those of the standard library, in all of this crate.
 
-use crate::locale;
+use crate::{locale, paint};
 use prony_report::table::UNLIMITED;
 use std::fmt::Arguments;
 use std::fs::Permissions;
@@ -71,6 +71,7 @@ pub fn report(text: impl FnOnce(usize) -> String) {
         Some((_, columns)) => wrapped(text, usize::from(columns)),
         None => text(UNLIMITED),
     };
+    let text = paint::report(&text);
     match locale::shows_unicode() {
         true => out(format_args!("{text}")),
         false => out(format_args!("{}", locale::ascii(&text))),

@@ -42,6 +42,7 @@ pub use servers::{Servers, ServersAction};
 pub use verify::Verify;
 pub use why::Why;
 
+use crate::paint::{self, When};
 use clap::builder::TypedValueParser;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -80,7 +81,7 @@ Examples:
   prony duel 'node old.js --port {port}' 'node new.js --port {port}'
   prony load localhost:8000
 
-Options: --notebook FILE, --catalog FOLDER, --cache FOLDER, --version
+Options: --notebook FILE, --catalog FOLDER, --color WHEN, --version
 Exit status: 0 done; 1 failed; 2 mistake on the command line; 3 limit exceeded
   or serious finding; 4 with --strict: not known whether a limit was exceeded
 Help: `prony COMMAND -h` fits a screen, `prony COMMAND --help` has all options.
@@ -173,6 +174,20 @@ pub struct Places {
         hide_env_values = true
     )]
     pub cache: Option<PathBuf>,
+    /// Use colors: auto, always or never
+    ///
+    /// By default on a terminal, unless NO_COLOR or CLICOLOR=0 is set.
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        hide_short_help = true,
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
+    pub color: When,
 }
 
 #[derive(Debug, Subcommand)]
@@ -294,7 +309,8 @@ impl Cli {
     pub fn read(
         line: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
-        let mut command = command();
+        let line: Vec<OsString> = line.into_iter().map(Into::into).collect();
+        let mut command = command().color(paint::asked_for(&line).into());
         let matches = command.try_get_matches_from_mut(line)?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }

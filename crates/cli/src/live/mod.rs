@@ -45,7 +45,7 @@ impl Live {
         } else {
             let look = Look {
                 unicode: crate::locale::terminal_is_utf8(),
-                colour: set("NO_COLOR").is_none() && console::colors_enabled_stderr(),
+                colour: console::colors_enabled_stderr(),
             };
             let frame = Frame {
                 title,

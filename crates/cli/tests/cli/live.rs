@@ -30,7 +30,8 @@ fn without_a_live_view_there_are_lines_and_no_escapes() {
     let server = Served::start(&["http-echo"]);
     let place = Place::new();
     let url = server.http("/");
-    let arguments = ["load", "-d", "1s", "-c", "2", &url];
+    // Words of the report may have colours.
+    let arguments = ["load", "-d", "1s", "-c", "2", "--color", "never", &url];
     for (more, term, lines) in [
         (&["--plain"][..], "xterm", true),
         (&[], "dumb", true),
