@@ -60,4 +60,5 @@ mod usage;
 mod view;
 mod websocket;
 mod why;
+mod words;
 mod workers;

@@ -1,0 +1,61 @@
+//! The worst habits of our prose stay out: comments that do not name what they document, and phrases that a reader has to
+//! translate.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Words that refer to something else instead of naming it.
+const REFERRING: [&str; 23] = [
+    "It", "Its", "They", "Their", "Them", "This", "These", "That", "Those", "He", "She", "We",
+    "You", "Who", "Whose", "Whom", "Which", "What", "Whatever", "Of", "So", "As", "Such",
+];
+
+/// Files with this ending below a folder.
+fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if name != "target" && name != "node_modules" {
+                files(&path, ending, found);
+            }
+        } else if path.extension().is_some_and(|it| it == ending) {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn doc_comments_name_what_they_document() {
+    let mut sources = Vec::new();
+    for folder in ["crates", "benches", "fuzz", "servers", "models"] {
+        files(&root().join(folder), "rs", &mut sources);
+    }
+    assert!(sources.len() > 500, "{}", sources.len());
+    let mut wrong = Vec::new();
+    for source in sources {
+        let text = fs::read_to_string(&source).unwrap();
+        let mut inside = false;
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim_start();
+            let doc = line.strip_prefix("///").or(line.strip_prefix("//!"));
+            if let Some(first) = doc.filter(|_| !inside) {
+                let word = first.trim_start().split(|c: char| !c.is_alphanumeric());
+                if word.take(1).any(|word| REFERRING.contains(&word)) {
+                    wrong.push(format!("{}:{}: {line}", source.display(), number + 1));
+                }
+            }
+            inside = doc.is_some();
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "these comments begin with a word that refers to something else; say what the item is, in which unit, and what \
+         its limits are:\n{}",
+        wrong.join("\n")
+    );
+}
