@@ -17,8 +17,8 @@ mod table;
 
 use campaigns::{faults, hostile, hosts, soak};
 use claims::{
-    apps, attribution, busy, capacity, compat, instructions, memory, others, over, peers, plant,
-    power, referee, send_delay, truth, verdicts, view, why,
+    apps, attribution, busy, capacity, compat, instructions, memory, others, over, pairing, peers,
+    plant, power, referee, send_delay, truth, verdicts, view, why,
 };
 use clap::{Parser, Subcommand};
 use error::{Error, Result};
@@ -30,6 +30,7 @@ use serde_json::{Map, Value};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,6 +48,7 @@ Examples:
   prony-benches apps --times 10                needs what `scripts/campaign apps` installs; go on where it ended with the same command
   prony-benches apps --only php --questions duels,planted
   prony-benches attribution --times 20
+  prony-benches pairing --rounds 20            both sides at once, and layouts: four minutes
   prony-benches view                           after `cargo build --release`; half a minute
   prony-benches capacity --hog --searches 10   after `cargo build --release`; a minute for each search
   prony-benches why --repeat 3 --only work     after `cargo build --release`; a minute for each duel; needs root and cc
@@ -162,6 +164,9 @@ enum What {
         #[arg(long, value_name = "N", default_value_t = 5)]
         times: u32,
     },
+    /// Do comparisons scatter less if both sides are loaded at the same moment, or start with another layout of memory?
+    /// Pairs: `--rounds` [default: 20]; segments: `--seconds` [default: 0.5]
+    Pairing,
     /// The first page of `prony view`, and others, cold and warm
     View {
         /// Trials in the notebook
@@ -250,6 +255,9 @@ enum What {
     #[command(hide = true)]
     Serve {
         contract: prony_reference::Contract,
+        /// CPU work for each request, in nanoseconds
+        #[arg(long, default_value_t = 0)]
+        busy: u64,
         #[command(flatten)]
         spoken: server::SpokenArgs,
     },
@@ -273,7 +281,14 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<ExitCode> {
     let served = match &cli.what {
-        What::Serve { contract, spoken } => Some(server::serve_ceiling(*contract, spoken)),
+        What::Serve {
+            contract,
+            busy,
+            spoken,
+        } => {
+            let busy = Duration::from_nanos(*busy);
+            Some(server::serve_ceiling(*contract, busy, spoken))
+        }
         What::Clockwork(args) => Some(server::serve_clockwork(args)),
         What::Generate(args) => Some(memory::generate(args)),
         What::Plant(args) => Some(plant::grow(args)),
@@ -351,6 +366,9 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Apps(ref options) => bench.run("apps", |_| apps::run(options))?,
         What::Attribution { times } => {
             bench.run("attribution", |rig| attribution::run(rig, times))?;
+        }
+        What::Pairing => {
+            bench.run("pairing", |rig| pairing::run(rig, rounds(20), seconds(0.5)))?;
         }
         What::Others => bench.run("others", |rig| others::run(rig, rounds(5), seconds(3.0)))?,
         What::View { trials } => bench.run("view", |rig| view::run(rig, trials, rounds(5)))?,

@@ -55,7 +55,16 @@ pub struct Ceiling {
     /// Where it listens.
     pub address: SocketAddr,
     /// Killed with this.
-    _child: Child,
+    child: Child,
+}
+
+/// How a server's memory is laid out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Layout {
+    /// At the same addresses at each start.
+    pub fixed: bool,
+    /// Bytes that its environment has more.
+    pub padding: usize,
 }
 
 impl Ceiling {
@@ -91,8 +100,39 @@ impl Ceiling {
         let (child, ready) = start(command, cpu)?;
         Ok(Self {
             address: ready.address,
-            _child: child,
+            child,
         })
+    }
+
+    /// The epoll server with HTTP echo on `cpu`, which works for so long for each request.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start_working(cpu: usize, work: Duration, layout: Layout) -> Result<Self> {
+        let ours = ourselves("serve")?;
+        let mut command = match layout.fixed {
+            true => {
+                let mut command = Command::new("setarch");
+                command.arg("-R").arg(ours.get_program());
+                command.args(ours.get_args());
+                command
+            }
+            false => ours,
+        };
+        command
+            .arg(Contract::HttpEcho.to_string())
+            .args(["--busy", &work.as_nanos().to_string()])
+            .env("PADDING", "x".repeat(layout.padding));
+        let (child, ready) = start(command, cpu)?;
+        Ok(Self {
+            address: ready.address,
+            child,
+        })
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 }
 
@@ -100,10 +140,11 @@ impl Ceiling {
 ///
 /// # Errors
 /// When it cannot listen or serve.
-pub fn serve_ceiling(contract: Contract, spoken: &SpokenArgs) -> Result<()> {
+pub fn serve_ceiling(contract: Contract, busy: Duration, spoken: &SpokenArgs) -> Result<()> {
     let server = ceiling::Server::bind(&ceiling::Options {
         contract,
         over: spoken.over(),
+        busy,
         ..ceiling::Options::new(loopback())
     })?;
     say(&Ready {

@@ -16,6 +16,7 @@
 //! | [`apps`] | are default options enough for real applications? |
 //! | [`attribution`] | does it say what is wrong? |
 //! | [`why`] | does `duel --why` name what makes a server cost more? |
+//! | [`pairing`] | do comparisons scatter less if both sides are loaded at once, or laid out anew? |
 //! | [`capacity`] | does a capacity search repeat, and does it say when it cannot know? |
 //! | [`view`] | how soon does `prony view` answer, with many trials in the notebook? |
 //! | [`instructions`] | does a change of the load loop make it more expensive? |
@@ -34,6 +35,7 @@ pub mod instructions;
 pub mod memory;
 pub mod others;
 pub mod over;
+pub mod pairing;
 pub mod peers;
 pub mod plant;
 pub mod power;

@@ -12,8 +12,9 @@ use serde::Deserialize;
 use std::process::Command;
 use std::time::Instant;
 
-/// How long a duel of a side with itself may take: many short ones say more of its errors than a few long ones.
-const SHORT: [&str; 2] = ["--max-time", "30s"];
+/// Time limit of a duel of a side with itself: many short ones say more of false differences than a few long ones. Most
+/// applications have three rounds in it.
+const SHORT: [&str; 2] = ["--max-time", "60s"];
 /// Trials of a long search: starts, and the length of each.
 const LONG: [&str; 4] = ["--starts", "12", "-d", "20s"];
 

@@ -136,7 +136,8 @@ pub fn requirements(answers: &[Answer]) -> Vec<Requirement> {
         _ => None,
     });
     let same = each(&|it| match &it.found {
-        Found::Same(same) => Some(same.differs.is_empty()),
+        // One round has no interval, so it cannot differ.
+        Found::Same(same) if same.rounds >= 2 => Some(same.differs.is_empty()),
         _ => None,
     });
     let capacities = each(&|it| match &it.found {
@@ -195,6 +196,7 @@ pub fn requirements(answers: &[Answer]) -> Vec<Requirement> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::answer::Same;
     use super::super::answer::tests::{answer, capacity, compared, duel};
     use super::*;
 
@@ -273,6 +275,20 @@ mod tests {
         answers[0] = planted("no difference");
         assert_eq!(of(&answers), Some(false));
         assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn a_duel_of_one_round_is_no_evidence() {
+        let same = |rounds| {
+            let same = Same {
+                rounds,
+                differs: Vec::new(),
+                checks: Vec::new(),
+            };
+            answer("php", 1, Found::Same(same))
+        };
+        let of = |answers: &[Answer]| requirements(answers)[4].of;
+        assert_eq!(of(&[same(1), same(2), same(3)]), 2);
     }
 
     #[test]
