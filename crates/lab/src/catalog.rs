@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// The catalog as it was when this program was built, so that it works from anywhere.
-static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../servers");
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/shipped/servers");
 
 /// A server that the catalog knows.
 #[derive(Debug, Clone)]

@@ -7,9 +7,9 @@ use include_dir::{Dir, include_dir};
 use std::path::{Path, PathBuf};
 
 /// The experiments as they were when this program was built.
-static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/shipped/experiments");
 /// Figures that others have published, as they were when this program was built.
-static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../published");
+static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/shipped/published");
 
 /// An experiment that was found.
 pub(super) struct Found {
