@@ -1,7 +1,7 @@
 //! Cost of one request to a server, part by part: samples of the server's stacks, and counts of what it asks of the
 //! kernel.
 //!
-//! A [`Probe`] looks at a process tree for one measurement, in one of four ways ([`Look`]). It reads what procfs counts
+//! A [`Probe`] looks at a process tree for one measurement, in one of four ways ([`ProbeMode`]). It reads what procfs counts
 //! anyway, which disturbs nothing, samples stacks, counts system calls, or records when threads wait. Counting costs
 //! the server more than sampling does, and sampling more than nothing: they are never done in the same measurement.
 //!
@@ -30,7 +30,7 @@ mod tracepoint;
 mod waits;
 
 pub use counts::{Counts, THREADS, TcpCounts};
-pub use probe::{Look, Probe, Taken};
+pub use probe::{ProbeMode, Probe, Taken};
 pub use refused::Refused;
 pub use symbols::{Namer, RUNNABLE, forget};
 

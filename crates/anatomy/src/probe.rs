@@ -19,7 +19,7 @@ const MOST_STACKS: usize = 100_000;
 
 /// How a probe looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Look {
+pub enum ProbeMode {
     /// Procfs only, at both ends: costs the server nothing.
     Plain,
     /// Samples of its stacks.
@@ -47,11 +47,11 @@ pub struct Taken {
     pub counts: BTreeMap<&'static str, f64>,
     /// System calls by number.
     pub calls: BTreeMap<i64, u64>,
-    /// How many samples there are; of [`Look::Waits`], how many waits.
+    /// How many samples there are; of [`ProbeMode::Waits`], how many waits.
     pub samples: u64,
     /// Records that did not fit into the ring.
     pub lost: u64,
-    /// Samples by stack; of [`Look::Waits`], nanoseconds.
+    /// Samples by stack; of [`ProbeMode::Waits`], nanoseconds.
     pub(crate) stacks: HashMap<Stack, u64>,
 }
 
@@ -67,22 +67,22 @@ impl Probe {
     ///
     /// # Errors
     /// When the kernel does not allow it.
-    pub fn open(root: u32, with_root: bool, cpus: &[usize], look: Look) -> Result<Self, Refused> {
+    pub fn open(root: u32, with_root: bool, cpus: &[usize], look: ProbeMode) -> Result<Self, Refused> {
         let tried = match look {
-            Look::Calls => "counting system calls",
-            Look::Waits => "recording when threads wait",
-            Look::Plain | Look::Stacks => "sampling stacks",
+            ProbeMode::Calls => "counting system calls",
+            ProbeMode::Waits => "recording when threads wait",
+            ProbeMode::Plain | ProbeMode::Stacks => "sampling stacks",
         };
         let refused = |error: std::io::Error| Refused::new(tried, &error);
         let mut fields = None;
         let kind = match look {
-            Look::Plain => None,
-            Look::Stacks => Some(Kind::Stacks(PERIOD)),
-            Look::Calls => {
+            ProbeMode::Plain => None,
+            ProbeMode::Stacks => Some(Kind::Stacks(PERIOD)),
+            ProbeMode::Calls => {
                 let id = tracepoint::id("raw_syscalls/sys_enter").map_err(refused)?;
                 Some(Kind::Tracepoint(id))
             }
-            Look::Waits => {
+            ProbeMode::Waits => {
                 let (id, known) = tracepoint::switches().map_err(refused)?;
                 fields = Some(known);
                 Some(Kind::TracepointStacks(id))
@@ -95,7 +95,7 @@ impl Probe {
         }
         let (orders, inbox) = mpsc::channel();
         let sample_type = kind.map_or(0, Kind::sample_type);
-        let mut eye = Eye {
+        let mut collector = Collector {
             family: Family::below(root, with_root),
             rings,
             sample_type,
@@ -103,8 +103,8 @@ impl Probe {
             taken: Taken::default(),
         };
         let thread = std::thread::spawn(move || {
-            eye.watch(&inbox);
-            eye.taken
+            collector.watch(&inbox);
+            collector.taken
         });
         Ok(Self { orders, thread })
     }
@@ -122,16 +122,16 @@ impl Probe {
     }
 }
 
-struct Eye {
+struct Collector {
     family: Family,
     rings: Vec<Ring>,
     sample_type: u64,
-    /// Places of the fields of context switches, for [`Look::Waits`]; none for other looks.
+    /// Places of the fields of context switches, for [`ProbeMode::Waits`]; none for other looks.
     fields: Option<SwitchFields>,
     taken: Taken,
 }
 
-impl Eye {
+impl Collector {
     fn watch(&mut self, inbox: &mpsc::Receiver<(Nanos, Nanos)>) {
         let Ok((from, until)) = inbox.recv() else {
             return;

@@ -1,6 +1,6 @@
 //! Probes on real processes: this test program again, as a child that does what its environment tells it.
 
-use prony_anatomy::{Look, Namer, Probe, Refused, Taken, call_name};
+use prony_anatomy::{ProbeMode, Namer, Probe, Refused, Taken, call_name};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -108,7 +108,7 @@ fn now() -> u64 {
 }
 
 /// Looks for longer and longer until there is something to see. None where the system does not allow it.
-fn look(child: &Running, look: Look, enough: impl Fn(&Taken) -> bool) -> Option<Taken> {
+fn look(child: &Running, look: ProbeMode, enough: impl Fn(&Taken) -> bool) -> Option<Taken> {
     let cpus: Vec<usize> = (0..std::thread::available_parallelism().unwrap().get()).collect();
     for tenths in [2, 5, 20, 100, 300] {
         let probe = match Probe::open(child.0.id(), true, &cpus, look) {
@@ -133,7 +133,7 @@ fn look(child: &Running, look: Look, enough: impl Fn(&Taken) -> bool) -> Option<
 fn every_system_call_is_counted() {
     let child = Running::start("call");
     let seen = |taken: &Taken| taken.calls.contains_key(&libc::SYS_getuid);
-    let Some(taken) = look(&child, Look::Calls, seen) else {
+    let Some(taken) = look(&child, ProbeMode::Calls, seen) else {
         return;
     };
     let of = |number| taken.calls.get(&number).copied().unwrap_or(0);
@@ -149,7 +149,7 @@ fn every_system_call_is_counted() {
 #[test]
 fn what_procfs_counts_needs_no_rights() {
     let child = Running::start("work");
-    let taken = look(&child, Look::Plain, |taken| !taken.counts.is_empty());
+    let taken = look(&child, ProbeMode::Plain, |taken| !taken.counts.is_empty());
     let taken = taken.expect("procfs is always allowed");
     assert!(taken.counts.contains_key("voluntary switches"), "{taken:?}");
     assert_eq!(taken.samples, 0);
@@ -158,7 +158,7 @@ fn what_procfs_counts_needs_no_rights() {
 #[test]
 fn a_process_that_has_ended_leaves_its_samples() {
     let child = Running::start("work");
-    let taken = look(&child, Look::Stacks, |taken| taken.samples > 5);
+    let taken = look(&child, ProbeMode::Stacks, |taken| taken.samples > 5);
     drop(child);
     if let Some(taken) = taken {
         let folded = Namer::default().folded(&taken);
@@ -170,7 +170,7 @@ fn a_process_that_has_ended_leaves_its_samples() {
 fn a_process_that_ends_meanwhile_ends_nothing_else() {
     let mut child = Running::start("work");
     let cpus: Vec<usize> = (0..std::thread::available_parallelism().unwrap().get()).collect();
-    for kind in [Look::Plain, Look::Stacks, Look::Calls, Look::Waits] {
+    for kind in [ProbeMode::Plain, ProbeMode::Stacks, ProbeMode::Calls, ProbeMode::Waits] {
         let Ok(probe) = Probe::open(child.0.id(), true, &cpus, kind) else {
             continue;
         };
@@ -186,7 +186,7 @@ fn a_process_that_ends_meanwhile_ends_nothing_else() {
         );
         let weight: u64 = Namer::default().folded(&taken).values().sum();
         assert!(
-            kind == Look::Waits || weight == taken.samples,
+            kind == ProbeMode::Waits || weight == taken.samples,
             "{kind:?}: {weight}"
         );
         child = Running::start("work");
@@ -209,7 +209,7 @@ fn code_without_symbols_has_the_name_of_its_file() {
         }
     }
     let child = Running::of(&stripped, "work");
-    let Some(taken) = look(&child, Look::Stacks, |taken| taken.samples > 50) else {
+    let Some(taken) = look(&child, ProbeMode::Stacks, |taken| taken.samples > 50) else {
         return;
     };
     let folded = Namer::default().folded(&taken);
@@ -230,7 +230,7 @@ mod named {
     #[test]
     fn the_function_that_works_is_found_by_its_name() {
         let child = Running::start("work");
-        let Some(taken) = look(&child, Look::Stacks, |taken| taken.samples > 50) else {
+        let Some(taken) = look(&child, ProbeMode::Stacks, |taken| taken.samples > 50) else {
             return;
         };
         let folded = Namer::default().folded(&taken);
@@ -250,7 +250,7 @@ mod named {
         };
         // A wait is known when it has begun within the look, or just before.
         let enough = |taken: &Taken| taken.samples > 20 && time(taken, "futex") > 0;
-        let Some(taken) = look(&child, Look::Waits, enough) else {
+        let Some(taken) = look(&child, ProbeMode::Waits, enough) else {
             return;
         };
         let (sleeps, locks) = (time(&taken, "nanosleep"), time(&taken, "futex"));
@@ -267,8 +267,8 @@ mod named {
         let worked = |taken: &Taken| taken.counts.get("threads that worked").copied();
         // They wake up once a second.
         let many = |taken: &Taken| worked(taken).is_some_and(|n| n > 0.9 * THREADS as f64);
-        look(&child, Look::Plain, many).expect("procfs is always allowed");
-        let Some(taken) = look(&child, Look::Stacks, |taken| taken.samples > 50) else {
+        look(&child, ProbeMode::Plain, many).expect("procfs is always allowed");
+        let Some(taken) = look(&child, ProbeMode::Stacks, |taken| taken.samples > 50) else {
             return;
         };
         let folded = Namer::default().folded(&taken);
@@ -286,7 +286,7 @@ mod without_symbols {
     #[test]
     fn functions_have_the_names_of_files_and_it_is_said_why() {
         let child = Running::start("work");
-        let Some(taken) = look(&child, Look::Stacks, |taken| taken.samples > 50) else {
+        let Some(taken) = look(&child, ProbeMode::Stacks, |taken| taken.samples > 50) else {
             return;
         };
         let namer = Namer::default();

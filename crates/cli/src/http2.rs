@@ -16,7 +16,7 @@ use prony_record::load::{KeyKind, Over};
 use std::time::Duration;
 
 /// How the sides of a duel are spoken to.
-pub struct Manners<'a> {
+pub struct ProtocolOptions<'a> {
     pub tls: &'a Tls,
     pub protocol: &'a ProtocolArgs,
     pub messages: &'a Messages,
@@ -27,7 +27,7 @@ pub struct Manners<'a> {
     pub calls: bool,
 }
 
-impl Manners<'_> {
+impl ProtocolOptions<'_> {
     /// Are options of TLS, of HTTP/2 and of connections given, if at all, where they are used? `sides` are words of the command line.
     pub fn fit(&self, sides: &[String]) -> Result<()> {
         let is_called = |side: &String| {

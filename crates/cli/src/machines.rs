@@ -11,7 +11,7 @@ use prony_lab::leftovers::Scratch;
 use prony_lab::placement::{Placement, Sharing, allowed_cpus};
 use prony_lab::sources::{SentFrom, Sources};
 use prony_remote::check::network;
-use prony_remote::host::Beyond;
+use prony_remote::host::UpstreamHost;
 use prony_remote::place::{LoadPlace, ServerPlace};
 use prony_remote::reach::reached;
 use prony_remote::{Fleet, Hosts, LOCAL, Link, Registry, RemoteHost, SlowClient};
@@ -289,7 +289,7 @@ impl Apart {
                 upstream: halves.server.clone(),
                 ..halves
             };
-            let beyond = Beyond::new(Arc::clone(registry), name, ways, placement, shared);
+            let beyond = UpstreamHost::new(Arc::clone(registry), name, ways, placement, shared);
             host = host.before(beyond.map_err(told)?);
         }
         words += &from;

@@ -2,7 +2,7 @@
 
 use crate::args::request::Request;
 use crate::args::ws::Messages;
-use crate::http2::Manners;
+use crate::http2::ProtocolOptions;
 use crate::target::Address;
 use miette::{Result, miette};
 use prony_engine::protocol::tls::{ProbeError, TlsOptions};
@@ -10,7 +10,7 @@ use prony_engine::protocol::ws::{Upgrade, probe};
 use prony_engine::protocol::{HttpRequest, tls};
 use prony_engine::{Dialogue, Target};
 use prony_lab::contract::Contract;
-use prony_lab::side::Ask;
+use prony_lab::side::Workload;
 use prony_record::Load;
 use std::time::Duration;
 
@@ -49,13 +49,13 @@ impl Request {
     }
 }
 
-impl Manners<'_> {
+impl ProtocolOptions<'_> {
     /// Returns `load` with the messages that the user wants.
     ///
     /// Options for messages, if the server is not sent messages over WebSocket.
-    pub fn messages(&self, load: Load, ask: &Ask) -> Result<Load> {
+    pub fn messages(&self, load: Load, ask: &Workload) -> Result<Load> {
         let messages = self.messages;
-        if !matches!(ask, Ask::Socket(_) | Ask::Contract(Contract::WsEcho)) {
+        if !matches!(ask, Workload::Socket(_) | Workload::Contract(Contract::WsEcho)) {
             messages.unused()?;
         }
         Ok(Load {

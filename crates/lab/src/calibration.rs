@@ -2,13 +2,13 @@
 //! each number of connections.
 
 use crate::contract::Contract;
-use crate::duel::{Bout, DuelError, Manner, Part, Parts, label, round};
+use crate::duel::{SideRound, DuelError, LoadSpec, Part, Parts, label, round};
 use crate::event::{Event, Journal, Observer};
 use crate::generator::Generator;
 use crate::host::Host;
 use crate::pilot::survey;
-use crate::recording::{Slot, Whole, findings};
-use crate::side::{Ask, Side};
+use crate::recording::{TrialHeader, Scope, findings};
+use crate::side::{Workload, Side};
 use crate::trial::Lab;
 use prony_record::Load;
 use prony_verdict::design::Given;
@@ -49,8 +49,8 @@ impl<H: Host, G: Generator> Calibration<'_, H, G> {
                 observer(Event::Cell(&format!(
                     "{contract}, {connections} connections"
                 )));
-                let manner = Manner {
-                    ask: Ask::Contract(contract),
+                let spec = LoadSpec {
+                    workload: Workload::Contract(contract),
                     load: Load::default(),
                     given: Given {
                         connections: Some(connections),
@@ -60,7 +60,7 @@ impl<H: Host, G: Generator> Calibration<'_, H, G> {
                         ..Given::default()
                     },
                 };
-                if !self.cell(&manner, &mut ordinal, journal, observer)? {
+                if !self.cell(&spec, &mut ordinal, journal, observer)? {
                     return Ok(());
                 }
             }
@@ -71,14 +71,14 @@ impl<H: Host, G: Generator> Calibration<'_, H, G> {
     /// The rounds under one load; false: interrupted.
     fn cell(
         &self,
-        manner: &Manner,
+        spec: &LoadSpec,
         ordinal: &mut u32,
         journal: &mut dyn Journal,
         observer: Observer<'_>,
     ) -> Result<bool, DuelError> {
         let kinds = (true, true);
         observer(Event::Round(None));
-        let Some(design) = survey(self.lab, self.sides, manner, kinds, observer)? else {
+        let Some(design) = survey(self.lab, self.sides, spec, kinds, observer)? else {
             return Ok(false);
         };
         let parts = Parts {
@@ -91,15 +91,15 @@ impl<H: Host, G: Generator> Calibration<'_, H, G> {
                 return Ok(false);
             }
             observer(Event::Round(Some(number)));
-            let done = round(self.lab, self.sides, manner, (&design, parts), observer);
-            let bouts = match done {
-                Ok(Some(bouts)) => bouts,
+            let done = round(self.lab, self.sides, spec, (&design, parts), observer);
+            let side_rounds = match done {
+                Ok(Some(side_rounds)) => side_rounds,
                 Ok(None) => return Ok(false),
                 Err(_) if self.lab.interrupt.fired() => return Ok(false),
                 Err((side, failure)) => return Err(DuelError::Side { side, failure }),
             };
-            for (bout, side) in bouts.iter().zip(self.sides) {
-                self.keep(manner, bout, side, number, ordinal, journal)?;
+            for (side_round, side) in side_rounds.iter().zip(self.sides) {
+                self.keep(spec, side_round, side, number, ordinal, journal)?;
             }
         }
         Ok(true)
@@ -107,33 +107,33 @@ impl<H: Host, G: Generator> Calibration<'_, H, G> {
 
     fn keep(
         &self,
-        manner: &Manner,
-        bout: &Bout,
+        spec: &LoadSpec,
+        side_round: &SideRound,
         side: &Side,
         round: u32,
         ordinal: &mut u32,
         journal: &mut dyn Journal,
     ) -> Result<(), DuelError> {
-        for Part { load, measured, .. } in &bout.parts {
+        for Part { load, measured, .. } in &side_round.parts {
             let placement = self.lab.host.placement();
-            let found = findings(load, measured, side.workers(), placement, Whole::Part);
-            let slot = Slot {
+            let found = findings(load, measured, side.workers(), placement, Scope::Partial);
+            let header = TrialHeader {
                 ordinal: *ordinal,
                 round,
                 server: side.name.clone(),
                 workers: 1,
-                cell: format!("{} c{} {}", manner.ask, load.connections, label(load)),
+                cell: format!("{} c{} {}", spec.workload, load.connections, label(load)),
                 load: Load {
-                    contract: Some(manner.ask.to_string()),
+                    contract: Some(spec.workload.to_string()),
                     ..load.clone()
                 },
-                started: bout.started,
-                command: bout.command.clone(),
+                started: side_round.started,
+                command: side_round.command.clone(),
                 version: side.version().to_owned(),
                 rig: None,
             };
             *ordinal += 1;
-            journal.add(&slot.recording(measured, bout.durations, found, false))?;
+            journal.add(&header.recording(measured, side_round.durations, found, false))?;
         }
         Ok(())
     }

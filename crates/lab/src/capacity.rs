@@ -9,12 +9,12 @@ mod curve;
 pub mod overload;
 
 use crate::contract::Depth;
-use crate::duel::{Manner, label};
+use crate::duel::{LoadSpec, label};
 use crate::event::{Event, Journal, JournalError, Observer};
 use crate::generator::Generator;
 use crate::host::Host;
 use crate::pilot::pilot;
-use crate::recording::{Slot, Whole, findings};
+use crate::recording::{TrialHeader, Scope, findings};
 use crate::side::{Side, What};
 use crate::trial::{Beside, Lab, Measured, Progress, Up};
 use crate::warmup::{ANSWERS, LEAD_IN};
@@ -72,7 +72,7 @@ pub struct Capacity<'a, H, G> {
     /// The server.
     pub side: &'a Side,
     /// How it is loaded; the duration is that of a trial.
-    pub manner: &'a Manner,
+    pub spec: &'a LoadSpec,
     /// The most connections that a rate may need.
     pub max_connections: u32,
     /// Limits that the server must keep.
@@ -151,22 +151,22 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
         observer: Observer<'_>,
     ) -> Result<Found, CapacityError> {
         let name = &self.side.name;
-        let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
+        let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(name, progress));
         let begun = Instant::now();
-        let manner = self.manner;
+        let spec = self.spec;
         let brought = self
             .lab
             .bring_up(
                 self.side,
-                &manner.ask,
+                &spec.workload,
                 None,
-                &manner.load,
+                &spec.load,
                 Depth::Full,
-                &mut told,
+                &mut on_progress,
             )
             .and_then(|mut up| {
-                let load = &manner.load;
-                let seen = pilot((&mut up, begun), name, load, &manner.given, &mut told)?;
+                let load = &spec.load;
+                let seen = pilot((&mut up, begun), name, load, &spec.given, &mut on_progress)?;
                 Ok((up, seen))
             });
         let (up, pilot) = match brought {
@@ -226,7 +226,7 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
 
     /// How long a trial is of those that decide.
     fn trial(&self) -> Duration {
-        self.manner.given.duration.unwrap_or(TRIAL)
+        self.spec.given.duration.unwrap_or(TRIAL)
     }
 
     /// Is it started by prony, so that it can be started anew?
@@ -301,14 +301,14 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
     /// Starts the server anew, and warms it up; one that prony does not start rests. False: interrupted.
     fn begin(&mut self) -> Result<bool, CapacityError> {
         let Capacity {
-            lab, side, manner, ..
+            lab, side, spec, ..
         } = self.capacity;
         if lab.interrupt.fired() {
             return Ok(false);
         }
         let warm_up = self.warm_up();
         let (observer, name) = (&mut self.observer, &side.name);
-        let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
+        let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(name, progress));
         if !self.capacity.starts() {
             std::thread::sleep(REST);
             return Ok(!lab.interrupt.fired());
@@ -318,14 +318,14 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         }
         let up = lab.bring_up(
             side,
-            &manner.ask,
+            &spec.workload,
             None,
-            &manner.load,
+            &spec.load,
             Depth::Quick,
-            &mut told,
+            &mut on_progress,
         );
         let up = up.and_then(|mut up| {
-            up.warm_up(&warm_up, &mut told)?;
+            up.warm_up(&warm_up, &mut on_progress)?;
             Ok(up)
         });
         match up {
@@ -340,14 +340,14 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
 
     /// Load of a warm-up: as fast as responses come, over as many connections as the pilot tried last.
     fn warm_up(&self) -> Load {
-        let manner = self.capacity.manner;
+        let spec = self.capacity.spec;
         let last = self.pilot.steps.last().map_or(1, |step| step.connections);
         Load {
             connections: last,
             threads: self.pilot.threads.clamp(1, last.max(1)),
-            warmup: Span(manner.given.warmup.unwrap_or(manner.load.warmup.0)),
+            warmup: Span(spec.given.warmup.unwrap_or(spec.load.warmup.0)),
             window: Span(crate::duel::WINDOW),
-            ..manner.load.clone()
+            ..spec.load.clone()
         }
     }
 
@@ -416,17 +416,17 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
     /// Findings of the checks, each with the number of trials that raised it.
     fn checks(&self) -> Vec<Finding> {
         let all = self.steps.len();
-        let told = |(finding, times): &(Finding, u32)| Finding {
+        let on_progress = |(finding, times): &(Finding, u32)| Finding {
             text: format!("in {times} of {all} trials: {}", finding.text),
             ..finding.clone()
         };
-        self.raised.iter().map(told).collect()
+        self.raised.iter().map(on_progress).collect()
     }
 
     /// The load of a trial at a rate: long enough for its answers and its percentiles, over as many connections as it needs.
     fn load(&self, rate: f64, length: Duration) -> Load {
         let Capacity {
-            manner,
+            spec,
             limits,
             max_connections,
             ..
@@ -438,7 +438,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         let limits = Duration::try_from_secs_f64(part * LIMITS * limits.longest_ms() / 1e3);
         let limits = limits.unwrap_or(LONGEST);
         let wanted = few.unwrap_or(LONGEST).max(limits).min(LONGEST);
-        let given = &manner.given;
+        let given = &spec.given;
         let connections = given.connections.unwrap_or_else(|| {
             let needed = connections_for(rate, response.as_secs_f64());
             needed.clamp(LEAST_CONNECTIONS, *max_connections)
@@ -455,16 +455,16 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             rate: Some(rate),
             threads: self.pilot.threads,
             segments: 1,
-            warmup: manner.load.warmup,
-            timeout: Span(given.timeout.unwrap_or(manner.load.timeout.0)),
+            warmup: spec.load.warmup,
+            timeout: Span(given.timeout.unwrap_or(spec.load.timeout.0)),
             paused: false,
             round: Span(Duration::ZERO),
             given: Vec::new(),
         };
-        let shared = manner.load.assignment == Assignment::Any;
+        let shared = spec.load.assignment == Assignment::Any;
         Load {
             max_connections: shared.then_some((*max_connections).max(connections)),
-            ..design.load(&manner.load, Some(rate))
+            ..design.load(&spec.load, Some(rate))
         }
     }
 
@@ -477,7 +477,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         name: Option<&str>,
     ) -> Result<Option<(Measured, Vec<Finding>)>, CapacityError> {
         let Capacity {
-            lab, side, manner, ..
+            lab, side, spec, ..
         } = self.capacity;
         let mut load = Load {
             name: name.map(str::to_owned),
@@ -497,7 +497,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         (self.observer)(Event::Trying(rate, seconds));
         let started = Timestamp::now();
         let observer = &mut self.observer;
-        let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+        let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
         // Before the measurement, how many are unanswered when it begins.
         let before = Cell::new(0);
         let limits = &self.capacity.limits;
@@ -516,7 +516,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             ..Beside::default()
         };
         let measured = up
-            .measure_beside(&load, &mut told, &beside)
+            .measure_beside(&load, &mut on_progress, &beside)
             .map_err(|failure| CapacityError::Rate { rate, failure })?;
         if lab.interrupt.fired() {
             return Ok(None);
@@ -526,9 +526,9 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             &measured,
             side.workers(),
             lab.host.placement(),
-            Whole::Part,
+            Scope::Partial,
         );
-        let slot = Slot {
+        let header = TrialHeader {
             ordinal: self.recorded,
             // A start is to a search what a round is to a duel.
             round: start,
@@ -539,7 +539,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
                 None => label(&load),
             },
             load: Load {
-                contract: Some(manner.ask.to_string()),
+                contract: Some(spec.workload.to_string()),
                 over: side.over(),
                 key: side.key.unwrap_or_default(),
                 ..load
@@ -549,7 +549,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             version: side.version().to_owned(),
             rig: None,
         };
-        let recording = slot.recording(&measured, Durations::default(), found.clone(), false);
+        let recording = header.recording(&measured, Durations::default(), found.clone(), false);
         self.journal.add(&recording)?;
         self.recorded += 1;
         Ok(Some((measured, found)))

@@ -10,9 +10,9 @@ use crate::event::{Event, Journal, JournalError, Observer};
 use crate::generator::Generator;
 use crate::host::Host;
 use crate::pilot::survey;
-use crate::recording::{Slot, Whole, findings};
+use crate::recording::{TrialHeader, Scope, findings};
 use crate::rest::{Rest, alone};
-use crate::side::{Ask, Side};
+use crate::side::{Workload, Side};
 use crate::trial::{Doing, Lab, Measured, Progress, Up};
 use jiff::Timestamp;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
@@ -34,9 +34,9 @@ pub const WINDOW: Duration = Duration::from_millis(100);
 
 /// How all sides are loaded.
 #[derive(Debug, Clone)]
-pub struct Manner {
+pub struct LoadSpec {
     /// Requests that all sides get.
-    pub ask: Ask,
+    pub workload: Workload,
     /// The load, but for what a [`Design`] says.
     pub load: Load,
     /// Settings that the user gave.
@@ -68,7 +68,7 @@ impl Parts {
 
 /// A side in a round.
 #[derive(Debug)]
-pub struct Bout {
+pub struct SideRound {
     /// Parts of the round in order, each with its load and its measurement.
     pub parts: Vec<Part>,
     /// Command line of the server; empty when another program has started it.
@@ -107,7 +107,7 @@ fn value(load: &Load, segment: &Measured) -> Option<f64> {
     value.filter(|value| *value > 0.0)
 }
 
-impl Bout {
+impl SideRound {
     /// Answers per second, as fast as they came.
     #[must_use]
     pub fn throughput(&self) -> Option<f64> {
@@ -167,7 +167,7 @@ pub struct Duel<'a, H, G> {
     /// Servers that take part; the others are compared with the first.
     pub sides: &'a [Side],
     /// How they are loaded.
-    pub manner: &'a Manner,
+    pub spec: &'a LoadSpec,
     /// How it is decided; it may be planned for fewer rounds.
     pub terms: &'a Terms,
     /// How long it may take, its pilot included.
@@ -176,7 +176,7 @@ pub struct Duel<'a, H, G> {
 
 /// How a duel goes on.
 #[derive(Debug)]
-struct Course {
+struct DuelState {
     design: Design,
     terms: Terms,
     /// Parts of the next round.
@@ -206,68 +206,68 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
         let mut seen = Seen::nothing(names);
         let kinds = parts_for(&self.terms.quantities);
         observer(Event::Round(None));
-        let Some(design) = survey(self.lab, self.sides, self.manner, kinds, observer)? else {
+        let Some(design) = survey(self.lab, self.sides, self.spec, kinds, observer)? else {
             return Ok((seen, self.terms.clone()));
         };
-        let mut course = self.course(design, kinds, begun);
-        journal.designed(&course.design, &course.terms)?;
-        observer(course.event(begun));
-        let mut plan = plan(&course.terms, self.sides.len())?;
+        let mut state = self.state(design, kinds, begun);
+        journal.designed(&state.design, &state.terms)?;
+        observer(state.event(begun));
+        let mut plan = plan(&state.terms, self.sides.len())?;
         let mut ordinal = 0;
         let rounds_begun = Instant::now();
-        while (seen.rounds.len() as u32) < course.terms.most {
+        while (seen.rounds.len() as u32) < state.terms.most {
             let began = Instant::now();
             let number = seen.rounds.len() as u32;
             observer(Event::Round(Some(number)));
             let round = round(
                 self.lab,
                 self.sides,
-                self.manner,
-                (&course.design, course.parts),
+                self.spec,
+                (&state.design, state.parts),
                 observer,
             );
-            let bouts = match round {
-                Ok(Some(bouts)) => bouts,
+            let side_rounds = match round {
+                Ok(Some(side_rounds)) => side_rounds,
                 Ok(None) => break,
                 Err(_) if self.lab.interrupt.fired() => break,
                 Err((side, failure)) => return Err(DuelError::Side { side, failure }),
             };
-            self.keep(&bouts, number, &mut ordinal, &mut seen, journal)?;
-            course.longest = match number {
+            self.keep(&side_rounds, number, &mut ordinal, &mut seen, journal)?;
+            state.longest = match number {
                 0 => began.elapsed(),
-                _ => course.longest.max(began.elapsed()),
+                _ => state.longest.max(began.elapsed()),
             };
-            course.compare_segments(&bouts);
+            state.compare_segments(&side_rounds);
             if number == 0 && matches!(self.time, Time::Usually(_)) {
-                course.make_room(rounds_begun);
+                state.make_room(rounds_begun);
             }
-            if number + 1 == PLANNED_AFTER && course.plan(rounds_begun.elapsed()) {
-                plan = prony_verdict::duel::plan(&course.terms, self.sides.len())?;
-                journal.designed(&course.design, &course.terms)?;
+            if number + 1 == PLANNED_AFTER && state.plan(rounds_begun.elapsed()) {
+                plan = prony_verdict::duel::plan(&state.terms, self.sides.len())?;
+                journal.designed(&state.design, &state.terms)?;
             }
-            let comparisons = seen.compare(&plan, &course.terms)?;
+            let comparisons = seen.compare(&plan, &state.terms)?;
             observer(Event::Compared {
                 comparisons: &comparisons,
                 findings: &seen.findings(),
             });
-            let end = course.last_round(number + 1);
-            let outlook = outlook(&course.terms.quantities, &seen.rounds, &plan, end);
-            if is_over(&course.terms, &seen, &comparisons, &outlook, end) {
+            let end = state.last_round(number + 1);
+            let outlook = outlook(&state.terms.quantities, &seen.rounds, &plan, end);
+            if is_over(&state.terms, &seen, &comparisons, &outlook, end) {
                 break;
             }
-            self.leave_out(&mut course, &outlook, (number + 1, end), observer);
-            self.lower_rate(&mut course, &seen, &bouts);
-            if number + 1 == ENOUGH && self.manner.given.duration.is_none() {
-                course.divide(rounds_begun.elapsed() / ENOUGH);
-                journal.designed(&course.design, &course.terms)?;
+            self.leave_out(&mut state, &outlook, (number + 1, end), observer);
+            self.lower_rate(&mut state, &seen, &side_rounds);
+            if number + 1 == ENOUGH && self.spec.given.duration.is_none() {
+                state.divide(rounds_begun.elapsed() / ENOUGH);
+                journal.designed(&state.design, &state.terms)?;
             }
         }
-        seen.design = Some(course.design);
-        Ok((seen, course.terms))
+        seen.design = Some(state.design);
+        Ok((seen, state.terms))
     }
 
     /// How it begins.
-    fn course(&self, design: Design, (saturation, _): (bool, bool), begun: Instant) -> Course {
+    fn state(&self, design: Design, (saturation, _): (bool, bool), begun: Instant) -> DuelState {
         let time = match self.time {
             Time::Unlimited => None,
             Time::AtMost(time) => Some(time),
@@ -275,11 +275,11 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
                 Some(begun.elapsed() + time_for(&design, time.saturating_sub(begun.elapsed())))
             }
         };
-        let mut course = Course {
+        let mut state = DuelState {
             parts: Parts {
                 saturation,
                 rate: design.rate,
-                other_rates: self.manner.given.other_rates,
+                other_rates: self.spec.given.other_rates,
             },
             deadline: time.map(|time| begun + time),
             longest: design.round.0,
@@ -288,29 +288,29 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
             segments: [Vec::new(), Vec::new()],
         };
         // Of what a round cannot show nothing is compared.
-        let p99 = self.terms.exact || course.shows_p99();
+        let p99 = self.terms.exact || state.shows_p99();
         let shown = |quantity: &Quantity| *quantity != Quantity::P99 || p99;
-        course.terms.quantities.retain(shown);
-        course.plan(Duration::ZERO);
-        course
+        state.terms.quantities.retain(shown);
+        state.plan(Duration::ZERO);
+        state
     }
 
     /// Leaves throughput out of the rounds to come if the time is better spent at the common rate; says
     /// once what the duel can find. `(rounds, end)`: the rounds made, and the last one there is time for.
     fn leave_out(
         &self,
-        course: &mut Course,
+        state: &mut DuelState,
         outlook: &[Outlook],
         (rounds, end): (u32, u32),
         observer: Observer<'_>,
     ) {
-        let dropped = course.parts.saturation
-            && course.parts.rate.is_some()
-            && throughput_is_too_coarse(&course.terms, outlook);
+        let dropped = state.parts.saturation
+            && state.parts.rate.is_some()
+            && throughput_is_too_coarse(&state.terms, outlook);
         if dropped {
-            course.parts.saturation = false;
+            state.parts.saturation = false;
             // Of two parts one is left.
-            course.longest /= 2;
+            state.longest /= 2;
         }
         if dropped || rounds == ENOUGH {
             observer(Event::Outlook {
@@ -323,50 +323,50 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
 
     /// Lowers the common rate when a side has missed it several times in a row: once may be another
     /// program's doing. A rate that the user gave stays.
-    fn lower_rate(&self, course: &mut Course, seen: &Seen, bouts: &[Bout]) {
+    fn lower_rate(&self, state: &mut DuelState, seen: &Seen, side_rounds: &[SideRound]) {
         let missed = |round: &&Vec<Values>| {
             let mut sides = round.iter();
-            sides.any(|values| values.missed && values.rate == course.parts.rate)
+            sides.any(|values| values.missed && values.rate == state.parts.rate)
         };
         let in_a_row = seen.rounds.iter().rev().take_while(missed).count();
-        if in_a_row >= MISSES && self.manner.given.rate.is_none() {
-            let reached = bouts.iter().filter_map(Bout::throughput);
-            course.parts.rate = course.parts.rate.and_then(|rate| lower_rate(rate, reached));
+        if in_a_row >= MISSES && self.spec.given.rate.is_none() {
+            let reached = side_rounds.iter().filter_map(SideRound::throughput);
+            state.parts.rate = state.parts.rate.and_then(|rate| lower_rate(rate, reached));
         }
     }
 
     /// Records what a round has shown.
     fn keep(
         &self,
-        bouts: &[Bout],
+        side_rounds: &[SideRound],
         round: u32,
         ordinal: &mut u32,
         seen: &mut Seen,
         journal: &mut dyn Journal,
     ) -> Result<(), JournalError> {
         let placement = self.lab.host.placement();
-        for (i, (bout, side)) in bouts.iter().zip(self.sides).enumerate() {
-            for Part { load, measured, .. } in &bout.parts {
-                let found = findings(load, measured, side.workers(), placement, Whole::Part);
-                let slot = Slot {
+        for (i, (side_round, side)) in side_rounds.iter().zip(self.sides).enumerate() {
+            for Part { load, measured, .. } in &side_round.parts {
+                let found = findings(load, measured, side.workers(), placement, Scope::Partial);
+                let header = TrialHeader {
                     ordinal: *ordinal,
                     round,
                     server: side.name.clone(),
                     workers: 1,
                     cell: label(load),
                     load: Load {
-                        contract: Some(self.manner.ask.to_string()),
+                        contract: Some(self.spec.workload.to_string()),
                         over: side.over(),
                         key: side.key.unwrap_or_default(),
                         ..load.clone()
                     },
-                    started: bout.started,
-                    command: bout.command.clone(),
+                    started: side_round.started,
+                    command: side_round.command.clone(),
                     version: side.version().to_owned(),
                     rig: None,
                 };
                 *ordinal += 1;
-                let recording = slot.recording(measured, bout.durations, found, false);
+                let recording = header.recording(measured, side_round.durations, found, false);
                 seen.add(i, &recording.trial);
                 journal.add(&recording)?;
             }
@@ -389,7 +389,7 @@ fn is_over(
         || may_give_up(terms, &seen.names, comparisons, outlook)
 }
 
-impl Course {
+impl DuelState {
     fn event(&self, begun: Instant) -> Event<'_> {
         Event::Designed {
             design: &self.design,
@@ -439,8 +439,8 @@ impl Course {
     }
 
     /// Keeps how the segments of a round compare.
-    fn compare_segments(&mut self, bouts: &[Bout]) {
-        let Some((first, others)) = bouts.split_first() else {
+    fn compare_segments(&mut self, side_rounds: &[SideRound]) {
+        let Some((first, others)) = side_rounds.split_first() else {
             return;
         };
         for other in others {
@@ -499,26 +499,26 @@ pub fn label(load: &Load) -> String {
 pub fn round<H: Host, G: Generator>(
     lab: Lab<'_, H, G>,
     sides: &[Side],
-    manner: &Manner,
+    spec: &LoadSpec,
     (design, parts): (&Design, Parts),
     observer: Observer<'_>,
-) -> Result<Option<Vec<Bout>>, (String, Failure)> {
+) -> Result<Option<Vec<SideRound>>, (String, Failure)> {
     let started = Timestamp::now();
     let mut order: Vec<usize> = (0..sides.len()).collect();
     order.shuffle(&mut rand::rng());
     let mut up: Vec<Option<Up<'_, H, G>>> = sides.iter().map(|_| None).collect();
     let failed = |i: usize| move |failure| (sides[i].name.clone(), failure);
-    let warm = warm_up(design, &manner.load);
+    let warm = warm_up(design, &spec.load);
     for &i in &order {
-        let mut told = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
+        let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
         // The pilot has verified everything: later starts of the same program only have to show that they answer.
-        let one = lab.bring_up(&sides[i], &manner.ask, None, &warm, Depth::Quick, &mut told);
+        let one = lab.bring_up(&sides[i], &spec.workload, None, &warm, Depth::Quick, &mut on_progress);
         up[i] = Some(one.map_err(failed(i))?);
     }
     let mut up: Vec<Up<'_, H, G>> = up.into_iter().flatten().collect();
     for &i in &order {
-        let mut told = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
-        up[i].warm_up(&warm, &mut told).map_err(failed(i))?;
+        let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
+        up[i].warm_up(&warm, &mut on_progress).map_err(failed(i))?;
     }
     let seed = rand::random();
     for one in &mut up {
@@ -527,7 +527,7 @@ pub fn round<H: Host, G: Generator>(
     let mut measured: Vec<Vec<Part>> = sides.iter().map(|_| Vec::new()).collect();
     let mut rested = vec![Rest::default(); sides.len()];
     for (kind, (rate, doing)) in parts.in_order().into_iter().enumerate() {
-        let load = design.load(&manner.load, rate);
+        let load = design.load(&spec.load, rate);
         for segment in 0..design.segments {
             // Forwards, and backwards: a drift of the machine adds the same to each.
             let mut turn = order.clone();
@@ -540,9 +540,9 @@ pub fn round<H: Host, G: Generator>(
                 }
                 let name = &sides[i].name;
                 observer(Event::Progress(name, Progress::Doing(doing)));
-                let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
+                let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(name, progress));
                 let (segment, rests) = alone(&mut up, i, design.paused, |one| {
-                    one.measure(&load, &mut told)
+                    one.measure(&load, &mut on_progress)
                 });
                 let segment = segment.map_err(failed(i))?;
                 for (rested, rest) in rested.iter_mut().zip(rests) {
@@ -565,16 +565,16 @@ pub fn round<H: Host, G: Generator>(
         }
     }
     for &i in &order {
-        let mut told = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
-        up[i].verify_again(&mut told).map_err(failed(i))?;
+        let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
+        up[i].verify_again(&mut on_progress).map_err(failed(i))?;
     }
-    let bouts = up.into_iter().zip(measured).map(|(up, parts)| Bout {
+    let side_rounds = up.into_iter().zip(measured).map(|(up, parts)| SideRound {
         parts,
         command: up.command(),
         started,
         durations: up.take_down(),
     });
-    Ok(Some(bouts.collect()))
+    Ok(Some(side_rounds.collect()))
 }
 
 /// The load that warms a start up: as fast as responses come.
@@ -608,7 +608,7 @@ mod tests {
         };
         let begun = Instant::now();
         let took = Duration::from_secs(100);
-        let mut course = Course {
+        let mut state = DuelState {
             design: design(vec![pilot.clone(), pilot], &Given::default(), (true, true)).unwrap(),
             terms: Terms {
                 quantities: Quantity::ALL.to_vec(),
@@ -627,14 +627,14 @@ mod tests {
             longest: took,
             segments: [Vec::new(), Vec::new()],
         };
-        assert_eq!(course.last_round(1), 1, "there was time for the first only");
-        course.make_room(begun);
-        assert_eq!(course.deadline, Some(begun + few_rounds(took)));
-        assert!(course.last_round(1) > 1);
+        assert_eq!(state.last_round(1), 1, "there was time for the first only");
+        state.make_room(begun);
+        assert_eq!(state.deadline, Some(begun + few_rounds(took)));
+        assert!(state.last_round(1) > 1);
         // A deadline that leaves room stays.
         let far = Some(begun + Duration::from_secs(10_000));
-        course.deadline = far;
-        course.make_room(begun);
-        assert_eq!(course.deadline, far);
+        state.deadline = far;
+        state.make_room(begun);
+        assert_eq!(state.deadline, far);
     }
 }

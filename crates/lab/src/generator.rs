@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Carries out loads. One implementation is this process' engine ([`Local`]); another machine's, and
 /// those of tests, are others.
 pub trait Generator {
-    /// Carries out a plan until it ends by itself, `steer` ends it, or the user interrupts it.
+    /// Carries out a plan until it ends by itself, `controller` ends it, or the user interrupts it.
     ///
     /// # Errors
     /// When the plan cannot be carried out. A server that fails is not an error: its failures are
@@ -19,7 +19,7 @@ pub trait Generator {
         &self,
         plan: &Plan,
         interrupt: &Interrupt,
-        steer: &mut dyn Steer,
+        controller: &mut dyn LoadController,
     ) -> Result<Observation, Error>;
 
     /// Makes sure that so many connections can be open at once.
@@ -40,37 +40,37 @@ pub trait Generator {
 }
 
 /// Hears how a load goes, and says when it is measured and when it ends.
-pub trait Steer {
+pub trait LoadController {
     /// How long a load is measured that is measured as soon as it begins, in nanoseconds (`Nanos::MAX`: until its number
-    /// of requests is reached). None: [`Wheel::measure`] says it later. Said while the load runs, it may come too late for
+    /// of requests is reached). None: [`LoadControl::measure`] says it later. Said while the load runs, it may come too late for
     /// the first requests, which would then be sent and not counted among their number.
     fn at_once(&self) -> Option<Nanos> {
         None
     }
 
     /// The load begins at this time of the generator's clock, a moment from now.
-    fn began(&mut self, start: Nanos, wheel: &dyn Wheel);
+    fn began(&mut self, start: Nanos, control: &dyn LoadControl);
 
     /// A window has ended.
-    fn window(&mut self, window: &Window, wheel: &dyn Wheel);
+    fn window(&mut self, window: &Window, control: &dyn LoadControl);
 }
 
 /// Measures a load from its first request on, for so long, and leaves it alone.
 #[derive(Debug, Clone, Copy)]
 pub struct Briefly(pub Duration);
 
-impl Steer for Briefly {
+impl LoadController for Briefly {
     fn at_once(&self) -> Option<Nanos> {
         Some(clock::nanos(self.0))
     }
 
-    fn began(&mut self, _start: Nanos, _wheel: &dyn Wheel) {}
+    fn began(&mut self, _start: Nanos, _control: &dyn LoadControl) {}
 
-    fn window(&mut self, _window: &Window, _wheel: &dyn Wheel) {}
+    fn window(&mut self, _window: &Window, _control: &dyn LoadControl) {}
 }
 
 /// With what a load is steered.
-pub trait Wheel {
+pub trait LoadControl {
     /// How long the load has lasted, in nanoseconds.
     fn elapsed(&self) -> Nanos;
 
@@ -82,7 +82,7 @@ pub trait Wheel {
     fn stop(&self);
 }
 
-impl Wheel for Control {
+impl LoadControl for Control {
     fn elapsed(&self) -> Nanos {
         Self::elapsed(self).unwrap_or(0)
     }
@@ -101,17 +101,17 @@ impl Wheel for Control {
 pub struct Local;
 
 struct Steered<'a> {
-    steer: &'a mut dyn Steer,
+    controller: &'a mut dyn LoadController,
     control: &'a Control,
 }
 
 impl Progress for Steered<'_> {
     fn began(&mut self, start: Nanos) {
-        self.steer.began(start, self.control);
+        self.controller.began(start, self.control);
     }
 
     fn window(&mut self, window: &Window) {
-        self.steer.window(window, self.control);
+        self.controller.window(window, self.control);
     }
 }
 
@@ -120,16 +120,16 @@ impl Generator for Local {
         &self,
         plan: &Plan,
         interrupt: &Interrupt,
-        steer: &mut dyn Steer,
+        controller: &mut dyn LoadController,
     ) -> Result<Observation, Error> {
         let control = Arc::new(
-            steer
+            controller
                 .at_once()
                 .map_or_else(Control::default, Control::at_once),
         );
         interrupt.guard(&control);
         let progress = Steered {
-            steer,
+            controller,
             control: &control,
         };
         prony_engine::run(plan, &control, progress).map(|(seen, _)| seen)
@@ -149,16 +149,16 @@ mod tests {
     /// Hears of everything late, as on a busy machine.
     struct Slow;
 
-    impl Steer for Slow {
+    impl LoadController for Slow {
         fn at_once(&self) -> Option<Nanos> {
             Some(Nanos::MAX)
         }
 
-        fn began(&mut self, _start: Nanos, _wheel: &dyn Wheel) {
+        fn began(&mut self, _start: Nanos, _control: &dyn LoadControl) {
             thread::sleep(Duration::from_millis(50));
         }
 
-        fn window(&mut self, _window: &Window, _wheel: &dyn Wheel) {}
+        fn window(&mut self, _window: &Window, _control: &dyn LoadControl) {}
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub struct Get {
 
 /// How a server is spoken to.
 #[derive(Debug, Clone, Copy)]
-pub struct Spoken<'a> {
+pub struct Endpoint<'a> {
     /// Name by which requests call the server: the `Host` field of HTTP/1.1, and `:authority` of HTTP/2.
     pub authority: &'a str,
     /// The server is loaded over TLS.
@@ -51,7 +51,7 @@ pub struct Spoken<'a> {
     pub http2: Option<Http2>,
 }
 
-impl Spoken<'_> {
+impl Endpoint<'_> {
     /// A mix, spoken so.
     ///
     /// # Errors
@@ -106,16 +106,16 @@ impl Get {
     pub fn dialogue(
         &self,
         addr: SocketAddr,
-        spoken: &Spoken<'_>,
+        endpoint: &Endpoint<'_>,
         keepalive: bool,
     ) -> Result<Dialogue, String> {
-        let request = self.request(spoken.authority, keepalive);
+        let request = self.request(endpoint.authority, keepalive);
         let over_h2 = |expect| {
-            H2Exchange::new(&request, spoken.tls, expect).map_err(|forbidden| forbidden.to_string())
+            H2Exchange::new(&request, endpoint.tls, expect).map_err(|forbidden| forbidden.to_string())
         };
         let limits = Limits::default();
         let decoded = self.compressed.then_some(limits.body);
-        let answers = match spoken.http2 {
+        let answers = match endpoint.http2 {
             None => (1..=SAMPLES)
                 .map(|n| {
                     fetch(addr, &self.method, &request.encode(), decoded).map_err(|wrong| {
@@ -126,7 +126,7 @@ impl Get {
                         };
                         let known = wrong.to_string().contains("speaks");
                         let speaks = match n {
-                            1 if !spoken.tls && !known => speaks(addr),
+                            1 if !endpoint.tls && !known => speaks(addr),
                             _ => "",
                         };
                         format!(
@@ -139,7 +139,7 @@ impl Get {
             Some(_) => {
                 // A field that cannot be sent is told before anything is.
                 over_h2(self.expect.clone())?;
-                over_h2::fetch(addr, &request, spoken.tls, SAMPLES, SILENCE_LIMIT)?
+                over_h2::fetch(addr, &request, endpoint.tls, SAMPLES, SILENCE_LIMIT)?
                     .into_iter()
                     .map(|answer| Ok((answer.status, answer.decoded(decoded)?)))
                     .collect::<Result<Vec<_>, String>>()
@@ -174,11 +174,11 @@ impl Get {
             status_found: self.expect.status.is_none(),
             ..expect
         };
-        Ok(match spoken.http2 {
+        Ok(match endpoint.http2 {
             _ if self.compressed => {
                 let mut mix = Mix::one("request", &request, &expect, limits);
                 mix.decode();
-                Dialogue::Mix(Box::new(spoken.mix(mix)?))
+                Dialogue::Mix(Box::new(endpoint.mix(mix)?))
             }
             None => Dialogue::Http {
                 exchanges: vec![HttpExchange::new(&request, expect)],

@@ -2,13 +2,13 @@
 //! many connections on does it give no more?
 
 use crate::contract::Depth;
-use crate::duel::{DuelError, Manner, WINDOW};
+use crate::duel::{DuelError, LoadSpec, WINDOW};
 use crate::event::{Event, Observer};
 use crate::generator::Generator;
 use crate::host::Host;
 use crate::recording::no_answer;
 use crate::side::Side;
-use crate::trial::{Doing, Lab, Measured, Progress, Told, Up};
+use crate::trial::{Doing, Lab, Measured, Progress, OnProgress, Up};
 use prony_record::design::{Design, Pilot, PilotStep};
 use prony_record::{Extent, Failure, Load, Nanos, SECOND, Span, Step};
 use prony_verdict::design::{Given, LONGEST_TIMEOUT, crowd, design, more_threads, next_step};
@@ -44,14 +44,14 @@ const SLOW: Duration = Duration::from_secs(1);
 pub fn survey<H: Host, G: Generator>(
     lab: Lab<'_, H, G>,
     sides: &[Side],
-    manner: &Manner,
+    spec: &LoadSpec,
     parts: (bool, bool),
     observer: Observer<'_>,
 ) -> Result<Option<Design>, DuelError> {
     let mut pilots = Vec::new();
     for side in sides {
-        let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
-        match one(lab, side, manner, &mut told) {
+        let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+        match one(lab, side, spec, &mut on_progress) {
             _ if lab.interrupt.fired() => return Ok(None),
             Ok(pilot) => {
                 observer(Event::Piloted(&pilot));
@@ -65,7 +65,7 @@ pub fn survey<H: Host, G: Generator>(
             }
         }
     }
-    let design = design(pilots, &manner.given, parts);
+    let design = design(pilots, &spec.given, parts);
     design.map(Some).ok_or(DuelError::NoRate)
 }
 
@@ -73,17 +73,17 @@ pub fn survey<H: Host, G: Generator>(
 fn one<H: Host, G: Generator>(
     lab: Lab<'_, H, G>,
     side: &Side,
-    manner: &Manner,
-    told: Told<'_>,
+    spec: &LoadSpec,
+    on_progress: OnProgress<'_>,
 ) -> Result<Pilot, Failure> {
     let begun = Instant::now();
-    let mut up = lab.bring_up(side, &manner.ask, None, &manner.load, Depth::Full, told)?;
+    let mut up = lab.bring_up(side, &spec.workload, None, &spec.load, Depth::Full, on_progress)?;
     let asked = pilot(
         (&mut up, begun),
         &side.name,
-        &manner.load,
-        &manner.given,
-        told,
+        &spec.load,
+        &spec.given,
+        on_progress,
     );
     let ending = Instant::now();
     up.take_down();
@@ -102,7 +102,7 @@ pub(crate) fn pilot<H: Host, G: Generator>(
     name: &str,
     base: &Load,
     given: &Given,
-    told: Told<'_>,
+    on_progress: OnProgress<'_>,
 ) -> Result<Pilot, Failure> {
     let timeout = given
         .timeout
@@ -113,8 +113,8 @@ pub(crate) fn pilot<H: Host, G: Generator>(
         warmup: Span(given.warmup.unwrap_or(base.warmup.0)),
         ..base.clone()
     };
-    told(Progress::Doing(Doing::Pilot));
-    let first = alone(up, &base, SHORT, told)?;
+    on_progress(Progress::Doing(Doing::Pilot));
+    let first = alone(up, &base, SHORT, on_progress)?;
     let warm = !base.warmup.is_zero() && first < SLOW;
     if warm {
         let connections = given.connections.unwrap_or(WARM).min(WARM);
@@ -122,13 +122,13 @@ pub(crate) fn pilot<H: Host, G: Generator>(
             warmup: base.warmup,
             ..asked(&base, connections, Duration::ZERO, WINDOW)
         };
-        up.warm_up(&load, told)?;
-        told(Progress::Doing(Doing::Pilot));
+        up.warm_up(&load, on_progress)?;
+        on_progress(Progress::Doing(Doing::Pilot));
     }
     // Its start is over.
     let start = begun.elapsed();
     let again = (first * ALONE).min(PATIENCE).max(SHORT).max(first);
-    let time = alone(up, &base, again, told)?;
+    let time = alone(up, &base, again, on_progress)?;
     let mut pilot = Pilot {
         name: name.to_owned(),
         alone_ns: time.as_nanos() as Nanos,
@@ -151,7 +151,7 @@ pub(crate) fn pilot<H: Host, G: Generator>(
                 threads: pilot.threads.min(connections),
                 ..asked(&base, connections, lead_in, length)
             };
-            let (measured, p50_ns) = answered(up, load, told)?;
+            let (measured, p50_ns) = answered(up, load, on_progress)?;
             // Agents have as many threads as was said.
             let most = match (given.threads, measured.seen.by_host.as_slice()) {
                 (None, []) => up.generator_cpus().min(connections),
@@ -173,7 +173,7 @@ pub(crate) fn pilot<H: Host, G: Generator>(
             timeout: Span(timeout.min(CROWD_TIMEOUT)),
             ..asked(&base, connections, response * LEAD_IN, CROWD)
         };
-        let (measured, p50_ns) = answered(up, load, told)?;
+        let (measured, p50_ns) = answered(up, load, on_progress)?;
         pilot
             .steps
             .push(step(connections, &measured, p50_ns, CROWD_TIMEOUT));
@@ -201,9 +201,9 @@ fn alone<H: Host, G: Generator>(
     up: &mut Up<'_, H, G>,
     base: &Load,
     length: Duration,
-    told: Told<'_>,
+    on_progress: OnProgress<'_>,
 ) -> Result<Duration, Failure> {
-    let (_, median) = answered(up, asked(base, 1, Duration::ZERO, length), told)?;
+    let (_, median) = answered(up, asked(base, 1, Duration::ZERO, length), on_progress)?;
     Ok(Duration::from_nanos(median.max(1)))
 }
 
@@ -212,10 +212,10 @@ fn alone<H: Host, G: Generator>(
 fn answered<H: Host, G: Generator>(
     up: &mut Up<'_, H, G>,
     mut load: Load,
-    told: Told<'_>,
+    on_progress: OnProgress<'_>,
 ) -> Result<(Measured, Nanos), Failure> {
     loop {
-        let measured = up.measure(&load, told)?;
+        let measured = up.measure(&load, on_progress)?;
         if let Some(median) = median(&measured) {
             return Ok((measured, median));
         }

@@ -14,7 +14,7 @@ use prony_record::{
 
 /// A trial's place in its run, and what it is a trial of.
 #[derive(Debug, Clone)]
-pub struct Slot {
+pub struct TrialHeader {
     /// Place of the trial in its run, from 0.
     pub ordinal: u32,
     /// Round of the trial, from 0.
@@ -39,11 +39,11 @@ pub struct Slot {
 
 /// Role of a trial in its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whole {
+pub enum Scope {
     /// A measurement that stands for itself.
-    Yes,
+    All,
     /// One short part of many: how many there are decides whether there were enough.
-    Part,
+    Partial,
 }
 
 /// Checks that judge how long was measured: in a duel the number of rounds decides that.
@@ -59,7 +59,7 @@ pub fn findings(
     measured: &Measured,
     workers: Option<u32>,
     placement: &Placement,
-    whole: Whole,
+    scope: Scope,
 ) -> Vec<Finding> {
     // A server that runs already may keep one CPU busy; whether it can keep more busy is not known.
     let cpus = placement.server.len().min(workers.unwrap_or(1) as usize) as f64;
@@ -82,12 +82,12 @@ pub fn findings(
         // Neither end of the connections is here.
         evidence.tcp = None;
     }
-    if whole == Whole::Part {
+    if scope == Scope::Partial {
         // Its windows lie apart, with the other sides' between them: they show no course over time.
         evidence.window_rates.clear();
     }
     let mut found = examine(&evidence);
-    if whole == Whole::Part {
+    if scope == Scope::Partial {
         found.retain(|finding| !OF_LENGTH.contains(&finding.name.as_str()));
     }
     found
@@ -105,7 +105,7 @@ fn used(measured: &Measured, placement: &Placement) -> f64 {
     ours as f64 / time
 }
 
-impl Slot {
+impl TrialHeader {
     /// Returns the recording of a measurement.
     #[must_use]
     pub fn recording(

@@ -8,8 +8,8 @@ use crate::event::{Event, Journal, JournalError, Observer};
 use crate::experiment::{Cell, Entrant, Experiment};
 use crate::generator::Generator;
 use crate::host::Host;
-use crate::recording::{Slot, Whole, findings};
-use crate::side::{Ask, Candidate, Role, Side, What};
+use crate::recording::{TrialHeader, Scope, findings};
+use crate::side::{Workload, Candidate, Role, Side, What};
 use crate::trial::{Lab, Progress};
 use jiff::Timestamp;
 use prony_record::{Failure, Load, Recording, Step, TrialStatus};
@@ -163,9 +163,9 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
                         entrant: index,
                         load: 0,
                     };
-                    let slot = self.slot(0, cell, entrant, "");
-                    let failure = self.told(Failure::from(error), lost.as_deref());
-                    self.failed(&slot, entrant, status, failure)?;
+                    let header = self.header(0, cell, entrant, "");
+                    let failure = self.on_progress(Failure::from(error), lost.as_deref());
+                    self.failed(&header, entrant, status, failure)?;
                     all.push(None);
                     if lost.is_some() {
                         return Ok((all, lost));
@@ -187,8 +187,8 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             label: &label,
             load,
         });
-        let slot = self.slot(round, cell, entrant, &built.version);
-        match self.measure(entrant, built, load, &slot) {
+        let header = self.header(round, cell, entrant, &built.version);
+        match self.measure(entrant, built, load, &header) {
             Ok(recording) => {
                 let failure = recording.trial.failure.clone();
                 match &failure {
@@ -208,8 +208,8 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             Err(_) if self.lab.interrupt.fired() => Ok(After::GoOn),
             Err(failure) => {
                 let (step, lost) = (failure.step, self.lost());
-                let failure = self.told(failure, lost.as_deref());
-                self.failed(&slot, entrant, TrialStatus::Failed, failure)?;
+                let failure = self.on_progress(failure, lost.as_deref());
+                self.failed(&header, entrant, TrialStatus::Failed, failure)?;
                 Ok(match (lost, step) {
                     (Some(why), _) => After::Lost(why),
                     (None, Step::Verify) => After::Broken,
@@ -228,7 +228,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
     }
 
     /// A failure, with where it happened.
-    fn told(&self, failure: Failure, lost: Option<&str>) -> Failure {
+    fn on_progress(&self, failure: Failure, lost: Option<&str>) -> Failure {
         let Some(rig) = self.rig else { return failure };
         let message = match lost {
             Some(why) => format!(
@@ -246,7 +246,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         entrant: &Entrant,
         built: &Built,
         load: &Load,
-        slot: &Slot,
+        header: &TrialHeader,
     ) -> Result<Recording, Failure> {
         let (lab, experiment) = (self.lab, self.experiment);
         let upstream = experiment.upstream.as_ref().zip(self.upstream.as_ref());
@@ -275,21 +275,21 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         {
             *workers = upstream.workers;
         }
-        let ask = match &experiment.requests {
-            Some(asked) if !itself => Ask::Requests {
+        let workload = match &experiment.requests {
+            Some(asked) if !itself => Workload::Requests {
                 contract,
                 asked: Arc::clone(asked),
             },
-            _ => Ask::Contract(contract),
+            _ => Workload::Contract(contract),
         };
         let observer = &mut self.observer;
-        let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
-        let mut up = lab.bring_up(&side, &ask, behind.as_ref(), load, Depth::Full, &mut told)?;
-        told(Progress::Doing(crate::trial::Doing::Step(Step::Load)));
-        let measured = up.measure(load, &mut told)?;
+        let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+        let mut up = lab.bring_up(&side, &workload, behind.as_ref(), load, Depth::Full, &mut on_progress)?;
+        on_progress(Progress::Doing(crate::trial::Doing::Step(Step::Load)));
+        let measured = up.measure(load, &mut on_progress)?;
         let interrupted = lab.interrupt.fired();
         if !interrupted {
-            up.verify_again(&mut told)?;
+            up.verify_again(&mut on_progress)?;
         }
         let (command, output) = (up.command(), up.output());
         let durations = up.take_down();
@@ -298,13 +298,13 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             &measured,
             Some(entrant.workers),
             lab.host.placement(),
-            Whole::Yes,
+            Scope::All,
         );
-        let slot = Slot {
+        let header = TrialHeader {
             command,
-            ..slot.clone()
+            ..header.clone()
         };
-        let mut recording = slot.recording(&measured, durations, found, interrupted);
+        let mut recording = header.recording(&measured, durations, found, interrupted);
         if let Some(failure) = &mut recording.trial.failure {
             failure.output = output;
         }
@@ -313,7 +313,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
 
     fn failed(
         &mut self,
-        slot: &Slot,
+        header: &TrialHeader,
         entrant: &Entrant,
         status: TrialStatus,
         failure: Failure,
@@ -323,12 +323,12 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             status,
             failure: &failure,
         });
-        self.journal.add(&slot.failed(status, failure))
+        self.journal.add(&header.failed(status, failure))
     }
 
-    fn slot(&self, round: u32, cell: Cell, entrant: &Entrant, version: &str) -> Slot {
+    fn header(&self, round: u32, cell: Cell, entrant: &Entrant, version: &str) -> TrialHeader {
         let load = &self.experiment.loads[cell.load];
-        Slot {
+        TrialHeader {
             ordinal: self.ordinals.fetch_add(1, Ordering::Relaxed),
             round,
             server: entrant.server.name.clone(),

@@ -103,7 +103,7 @@ pub struct Running {
 
 /// Requests that all sides get.
 #[derive(Debug, Clone)]
-pub enum Ask {
+pub enum Workload {
     /// A contract, which is verified.
     Contract(Contract),
     /// A request.
@@ -123,7 +123,7 @@ pub enum Ask {
     },
 }
 
-impl Ask {
+impl Workload {
     /// The contract by which a server is started and probed.
     #[must_use]
     pub fn contract(&self) -> Contract {
@@ -135,7 +135,7 @@ impl Ask {
     }
 }
 
-impl fmt::Display for Ask {
+impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Contract(contract) => contract.fmt(f),

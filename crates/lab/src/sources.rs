@@ -1,6 +1,6 @@
 //! The addresses that the connections of a load come from, as a user names them.
 
-use crate::generator::{Generator, Steer};
+use crate::generator::{Generator, LoadController};
 use crate::interfaces::interfaces;
 use crate::interrupt::Interrupt;
 use prony_engine::descriptors::TooFewDescriptors;
@@ -115,17 +115,17 @@ impl<G: Generator> Generator for SentFrom<G> {
         &self,
         plan: &Plan,
         interrupt: &Interrupt,
-        steer: &mut dyn Steer,
+        controller: &mut dyn LoadController,
     ) -> Result<Observation, Error> {
         // A plan may have large bodies: it is not copied for nothing.
         if self.sources == Sources::default() {
-            return self.generator.load(plan, interrupt, steer);
+            return self.generator.load(plan, interrupt, controller);
         }
         let plan = Plan {
             sources: self.sources.toward(&plan.target)?,
             ..plan.clone()
         };
-        self.generator.load(&plan, interrupt, steer)
+        self.generator.load(&plan, interrupt, controller)
     }
 
     fn reserve(&self, connections: u64) -> Result<(), TooFewDescriptors> {

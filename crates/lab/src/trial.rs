@@ -2,17 +2,17 @@
 //!
 //! [`Lab::bring_up`] starts a server and verifies it, [`Up::warm_up`] and [`Up::measure`] load it,
 //! [`Up::verify_again`] proves that it still keeps its contract, and
-//! [`Slot::recording`](crate::recording::Slot::recording) puts down what was measured, with what the
+//! [`TrialHeader::recording`](crate::recording::TrialHeader::recording) puts down what was measured, with what the
 //! checks found. A run does this once for each trial; duels,
 //! calibrations and capacity searches measure the same server several times between.
 
 use crate::contract::Depth;
-use crate::generator::{Generator, Steer, Wheel};
-use crate::host::{Host, Looks, Proof, Started, Watched};
+use crate::generator::{Generator, LoadController, LoadControl};
+use crate::host::{Host, Watcher, VerifySpec, Started, Watched};
 use crate::interrupt::Interrupt;
 use crate::requests::begun;
 use crate::rest::Rest;
-use crate::side::{Ask, Candidate, Http2, Side, What};
+use crate::side::{Workload, Candidate, Http2, Side, What};
 use crate::tree::Root;
 use crate::warmup::{LEAD_IN, WarmUp, Warming, until};
 use prony_engine::protocol::tls::TlsOptions;
@@ -97,7 +97,7 @@ impl Doing {
 }
 
 /// Hears of progress.
-pub type Told<'t> = &'t mut dyn FnMut(Progress<'_>);
+pub type OnProgress<'t> = &'t mut dyn FnMut(Progress<'_>);
 
 /// A server that is up and verified.
 #[derive(Debug)]
@@ -106,7 +106,7 @@ pub struct Up<'a, H: Host, G> {
     server: H::Server,
     upstream: Option<H::Server>,
     dialogue: Dialogue,
-    ask: &'a Ask,
+    workload: &'a Workload,
     http2: Option<Http2>,
     seed: u64,
     /// Seeds of the arrivals of its loads, one after the other.
@@ -155,19 +155,19 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
     pub fn bring_up(
         self,
         side: &Side,
-        ask: &'a Ask,
+        workload: &'a Workload,
         upstream: Option<&Candidate<'_>>,
         load: &Load,
         depth: Depth,
-        told: Told<'_>,
+        on_progress: OnProgress<'_>,
     ) -> Result<Up<'a, H, G>, Failure> {
         let begun = Instant::now();
         self.generator
             .reserve(u64::from(load.max_connections()))
             .map_err(|error| Failure::new(Step::Load, error.to_string()))?;
-        told(Progress::Doing(Doing::Step(Step::Start)));
+        on_progress(Progress::Doing(Doing::Step(Step::Start)));
         let mut server = match &side.what {
-            What::Running(running) => self.host.attach(running, ask)?,
+            What::Running(running) => self.host.attach(running, workload)?,
             What::Started {
                 server,
                 built,
@@ -176,18 +176,18 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
                 server,
                 built,
                 workers: *workers,
-                contract: ask.contract(),
+                contract: workload.contract(),
                 role: side.role,
                 http2: side.http2.is_some(),
                 key: side.key,
             })?,
         };
-        told(Progress::Doing(Doing::Step(Step::Verify)));
+        on_progress(Progress::Doing(Doing::Step(Step::Verify)));
         let verifying = Instant::now();
         let seed = rand::random();
         let http2 = side.http2;
-        let proof = Proof {
-            ask,
+        let proof = VerifySpec {
+            workload,
             http2,
             depth,
             seed,
@@ -197,7 +197,7 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
         // The upstream that verified it counts and changes what it says; a real one is what is loaded.
         let upstream = match upstream {
             None => None,
-            Some(upstream) => Some(self.host.put_behind(&mut server, upstream)?),
+            Some(upstream) => Some(self.host.attach_upstream(&mut server, upstream)?),
         };
         let dialogue = server.dialogue(&proof, load)?;
         Ok(Up {
@@ -205,7 +205,7 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
             server,
             upstream,
             dialogue,
-            ask,
+            workload,
             http2,
             seed,
             loads: Xoshiro256PlusPlus::seed_from_u64(rand::random()),
@@ -284,21 +284,21 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
     ///
     /// # Errors
     /// When it ends under the load, or the generator cannot go on.
-    pub fn warm_up(&mut self, load: &Load, told: Told<'_>) -> Result<(), Failure> {
-        told(Progress::Doing(Doing::WarmUp));
+    pub fn warm_up(&mut self, load: &Load, on_progress: OnProgress<'_>) -> Result<(), Failure> {
+        on_progress(Progress::Doing(Doing::WarmUp));
         let length = Extent::Duration(load.window);
         let mut warming = Warming::new(load.warmup, length);
-        let said = (self.ask, &self.dialogue, rand::random());
+        let said = (self.workload, &self.dialogue, rand::random());
         let plan = plan(&self.lab, &self.server, said, load);
-        let mut steer = Until {
+        let mut controller = Until {
             warming: &mut warming,
-            told,
+            on_progress,
             server: &mut self.server,
         };
         let seen = self
             .lab
             .generator
-            .load(&plan, self.lab.interrupt, &mut steer);
+            .load(&plan, self.lab.interrupt, &mut controller);
         let seen = self.survived(seen)?;
         let windows = seen.windows.into_iter().map(|window| Window {
             phase: Phase::Warmup,
@@ -312,8 +312,8 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
     ///
     /// # Errors
     /// When it, or its upstream, ends under the load, or the generator cannot go on.
-    pub fn measure(&mut self, load: &Load, told: Told<'_>) -> Result<Measured, Failure> {
-        self.measure_beside(load, told, &Beside::default())
+    pub fn measure(&mut self, load: &Load, on_progress: OnProgress<'_>) -> Result<Measured, Failure> {
+        self.measure_beside(load, on_progress, &Beside::default())
     }
 
     /// The same, with something else that goes on meanwhile.
@@ -323,7 +323,7 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
     pub fn measure_beside(
         &mut self,
         load: &Load,
-        told: Told<'_>,
+        on_progress: OnProgress<'_>,
         beside: &Beside<'_>,
     ) -> Result<Measured, Failure> {
         let watch = self
@@ -331,24 +331,24 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
             .host
             .watch(&self.server, self.upstream.as_ref(), load.window.0);
         let cold = load.warmup.0.is_zero() || self.warmed.is_some();
-        let said = (self.ask, &self.dialogue, self.loads.next_u64());
+        let said = (self.workload, &self.dialogue, self.loads.next_u64());
         let plan = plan(&self.lab, &self.server, said, load);
-        let mut steer = Steering {
+        let mut controller = Steering {
             extent: load.extent,
             lead_in: clock::nanos(load.lead_in.0),
             warming: (!cold).then(|| Warming::new(load.warmup, load.extent)),
             start: 0,
             watch: &watch,
             beside,
-            told,
+            on_progress,
             server: &mut self.server,
         };
         let seen = self
             .lab
             .generator
-            .load(&plan, self.lab.interrupt, &mut steer);
-        let warm_up = steer.warming.map(|warming| warming.result());
-        let start = steer.start;
+            .load(&plan, self.lab.interrupt, &mut controller);
+        let warm_up = controller.warming.map(|warming| warming.result());
+        let start = controller.start;
         let watched = watch.finish();
         let mut seen = self.survived(seen)?;
         attribute(&mut seen.windows, start, &watched);
@@ -401,11 +401,11 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
     ///
     /// # Errors
     /// What was expected and what was found.
-    pub fn verify_again(&mut self, told: Told<'_>) -> Result<(), Failure> {
-        told(Progress::Doing(Doing::Step(Step::VerifyAgain)));
+    pub fn verify_again(&mut self, on_progress: OnProgress<'_>) -> Result<(), Failure> {
+        on_progress(Progress::Doing(Doing::Step(Step::VerifyAgain)));
         let verifying = Instant::now();
-        let proof = Proof {
-            ask: self.ask,
+        let proof = VerifySpec {
+            workload: self.workload,
             http2: self.http2,
             depth: Depth::Quick,
             // Other values than before the load, which it may have kept.
@@ -438,11 +438,11 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
 fn plan<H: Host, G>(
     lab: &Lab<'_, H, G>,
     server: &H::Server,
-    (ask, dialogue, seed): (&Ask, &Dialogue, u64),
+    (workload, dialogue, seed): (&Workload, &Dialogue, u64),
     load: &Load,
 ) -> Plan {
-    let prepared = match ask {
-        Ask::Prepared(prepared) => Some(&**prepared),
+    let prepared = match workload {
+        Workload::Prepared(prepared) => Some(&**prepared),
         _ => None,
     };
     let load = match dialogue {
@@ -470,21 +470,21 @@ fn plan<H: Host, G>(
 /// Steers a load until it is steady.
 struct Until<'a, 't, S> {
     warming: &'a mut Warming,
-    told: Told<'t>,
+    on_progress: OnProgress<'t>,
     server: &'a mut S,
 }
 
-impl<S: Started> Steer for Until<'_, '_, S> {
-    fn began(&mut self, _start: Nanos, _wheel: &dyn Wheel) {}
+impl<S: Started> LoadController for Until<'_, '_, S> {
+    fn began(&mut self, _start: Nanos, _control: &dyn LoadControl) {}
 
-    fn window(&mut self, window: &Window, wheel: &dyn Wheel) {
-        (self.told)(Progress::Window {
+    fn window(&mut self, window: &Window, control: &dyn LoadControl) {
+        (self.on_progress)(Progress::Window {
             window,
             server: None,
         });
-        let over = self.warming.after(window, wheel.elapsed()).is_some();
+        let over = self.warming.after(window, control.elapsed()).is_some();
         if over || self.server.exited().is_some() {
-            wheel.stop();
+            control.stop();
         }
     }
 }
@@ -499,50 +499,50 @@ struct Steering<'a, 't, W, S> {
     start: Nanos,
     watch: &'a W,
     beside: &'a Beside<'a>,
-    told: Told<'t>,
+    on_progress: OnProgress<'t>,
     server: &'a mut S,
 }
 
-impl<W: Looks, S: Started> Steering<'_, '_, W, S> {
+impl<W: Watcher, S: Started> Steering<'_, '_, W, S> {
     fn watch(&mut self, from: Nanos, until: Nanos) {
-        (self.told)(Progress::Measured { until });
+        (self.on_progress)(Progress::Measured { until });
         let (from, until) = (self.start + from, self.start.saturating_add(until));
         self.watch.measure(from, until);
         (self.beside.measured)(from, until);
     }
 }
 
-impl<W: Looks, S: Started> Steer for Steering<'_, '_, W, S> {
+impl<W: Watcher, S: Started> LoadController for Steering<'_, '_, W, S> {
     fn at_once(&self) -> Option<Nanos> {
         (self.warming.is_none() && self.lead_in == 0).then(|| until(0, self.extent))
     }
 
-    fn began(&mut self, start: Nanos, wheel: &dyn Wheel) {
+    fn began(&mut self, start: Nanos, control: &dyn LoadControl) {
         self.start = start;
         if let Some(length) = self.at_once() {
             self.watch(0, length);
         } else if self.warming.is_none() {
-            let (from, until) = wheel.measure(self.lead_in, until(self.lead_in, self.extent));
+            let (from, until) = control.measure(self.lead_in, until(self.lead_in, self.extent));
             self.watch(from, until);
         }
     }
 
-    fn window(&mut self, window: &Window, wheel: &dyn Wheel) {
-        (self.told)(Progress::Window {
+    fn window(&mut self, window: &Window, control: &dyn LoadControl) {
+        (self.on_progress)(Progress::Window {
             window,
             server: self.watch.used(),
         });
         if let Some((from, until)) = self
             .warming
             .as_mut()
-            .and_then(|warming| warming.after(window, wheel.elapsed()))
+            .and_then(|warming| warming.after(window, control.elapsed()))
         {
-            let (from, until) = wheel.measure(from, until);
+            let (from, until) = control.measure(from, until);
             self.watch(from, until);
         }
         // A number of requests would take for ever to fail one by one.
         if self.server.exited().is_some() || (self.beside.enough)(window) {
-            wheel.stop();
+            control.stop();
         }
     }
 }

@@ -2,7 +2,7 @@
 //! the state of the machine, at the ends of the measurement and at every window in between.
 
 use crate::canary;
-use crate::host::{Looks, Watched};
+use crate::host::{Watcher, Watched};
 use crate::machine::{CpuAccounts, TcpCounters, cpu_pressure};
 use crate::placement::Placement;
 use crate::spread;
@@ -95,7 +95,7 @@ impl ProcWatch {
     }
 }
 
-impl Looks for ProcWatch {
+impl Watcher for ProcWatch {
     fn used(&self) -> Option<f64> {
         self.used.get()
     }
@@ -122,24 +122,24 @@ fn watch(
         return Watched::default();
     };
     sleep_until(from);
-    let mut eye = Eye::on(roots.server);
-    let mut behind = roots.upstream.map(Eye::on);
-    let mut behind_cpu = || behind.as_mut().map_or(0, |eye| eye.look().0.cpu);
+    let mut observer = TreeObserver::on(roots.server);
+    let mut behind = roots.upstream.map(TreeObserver::on);
+    let mut behind_cpu = || behind.as_mut().map_or(0, |observer| observer.look().0.cpu);
     let behind_before = behind_cpu();
     let (mut samples, mut rss_peak) = (Vec::new(), 0);
-    let (first, _) = eye.look();
+    let (first, _) = observer.look();
     samples.push(first);
     let accounts = CpuAccounts::read();
     let pressure = cpu_pressure();
-    let (switches, wakeups) = (eye.switches(), eye.wakeups());
-    let ticks = eye.ticks();
+    let (switches, wakeups) = (observer.switches(), observer.wakeups());
+    let ticks = observer.ticks();
     let mut next = from;
     let mut connections = None;
     let finished = loop {
         next = (next + clock::nanos(period)).min(until);
         let wait = Duration::from_nanos(next.saturating_sub(clock::now()));
         let finished = !matches!(inbox.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
-        let (sample, peak) = eye.look();
+        let (sample, peak) = observer.look();
         used.seen(samples.last().unwrap_or(&first), &sample);
         samples.push(sample);
         rss_peak = rss_peak.max(peak);
@@ -154,7 +154,7 @@ fn watch(
     };
     let last = *samples.last().unwrap_or(&first);
     let server_cpu_ns = last.cpu.saturating_sub(first.cpu);
-    let (user, kernel) = eye.ticks().since(ticks).divide(server_cpu_ns);
+    let (user, kernel) = observer.ticks().since(ticks).divide(server_cpu_ns);
     let all = placement.all();
     let now = CpuAccounts::read();
     let (all_cpus_busy, stolen) = now.since(&accounts, &all);
@@ -170,13 +170,13 @@ fn watch(
         server_cpu_ns,
         server_user_ns: user,
         server_kernel_ns: kernel,
-        wakeups: eye.wakeups().saturating_sub(wakeups),
+        wakeups: observer.wakeups().saturating_sub(wakeups),
         upstream_cpu_ns: behind_cpu().saturating_sub(behind_before),
         rss_peak_bytes: rss_peak,
         threads: most(|sample| sample.threads),
         processes: most(|sample| sample.processes),
         connections_per_loop: connections.unwrap_or_default(),
-        context_switches: eye.switches().saturating_sub(switches),
+        context_switches: observer.switches().saturating_sub(switches),
         // These are shares, which need to know what the generator used.
         others_busy: 0.0,
         stolen: 0.0,
@@ -203,13 +203,13 @@ fn sleep_until(at: Nanos) {
 }
 
 /// Looks at a process tree and remembers the CPU time of processes that have ended since.
-struct Eye {
+struct TreeObserver {
     root: Root,
     cpu: HashMap<libc::pid_t, Nanos>,
     ticks: HashMap<libc::pid_t, Ticks>,
 }
 
-impl Eye {
+impl TreeObserver {
     fn on(root: Root) -> Self {
         Self {
             root,

@@ -5,7 +5,7 @@
 //! random order and its reverse. None of this happens while a duel measures.
 
 use crate::contract::Depth;
-use crate::duel::{DuelError, Manner, WINDOW, warm_up};
+use crate::duel::{DuelError, LoadSpec, WINDOW, warm_up};
 use crate::event::{Event, Observer};
 use crate::generator::Generator;
 use crate::host::Host;
@@ -14,7 +14,7 @@ use crate::side::Side;
 use crate::tree::Root;
 use crate::trial::{Beside, Doing, Lab, Measured, Progress, Up};
 use crate::warmup::{ANSWERS, LEAD_IN};
-pub use prony_anatomy::{Look, Refused};
+pub use prony_anatomy::{ProbeMode, Refused};
 use prony_anatomy::{Namer, PERIOD, Probe, THREADS, call_name};
 use prony_engine::Nanos;
 use prony_record::anatomy::{Dissection, Dissections, Spent};
@@ -29,13 +29,13 @@ pub const LENGTH: Duration = Duration::from_secs(1);
 pub const ROUNDS: u32 = 8;
 /// Each way of looking, with its part of the time that a side is loaded in each half of a round. Samples need it most, and the whole,
 /// which is told by what was plain.
-const LOOKS: [(Look, f64); 4] = [
-    (Look::Stacks, 0.8),
+const LOOKS: [(ProbeMode, f64); 4] = [
+    (ProbeMode::Stacks, 0.8),
     PLAIN,
-    (Look::Calls, 0.2),
-    (Look::Waits, 0.25),
+    (ProbeMode::Calls, 0.2),
+    (ProbeMode::Waits, 0.25),
 ];
-const PLAIN: (Look, f64) = (Look::Plain, 0.6);
+const PLAIN: (ProbeMode, f64) = (ProbeMode::Plain, 0.6);
 
 /// Looks into servers.
 pub trait Anatomist {
@@ -47,15 +47,15 @@ pub trait Anatomist {
         &self,
         root: Root,
         cpus: &[usize],
-        look: Look,
-    ) -> Result<Box<dyn Looking + '_>, Refused>;
+        look: ProbeMode,
+    ) -> Result<Box<dyn RunningProbe + '_>, Refused>;
 
     /// Removes what these processes, which have ended, have left behind for those who look into them.
     fn clean_up(&self, ended: &[libc::pid_t]);
 }
 
 /// A look at a server while it is measured.
-pub trait Looking {
+pub trait RunningProbe {
     /// Says what is measured, before it begins, on the host's clock.
     fn measure(&self, from: Nanos, until: Nanos);
 
@@ -66,7 +66,7 @@ pub trait Looking {
 /// Observations of a server in one measurement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sight {
-    /// Samples by folded stack; of [`Look::Waits`], nanoseconds.
+    /// Samples by folded stack; of [`ProbeMode::Waits`], nanoseconds.
     pub stacks: BTreeMap<String, u64>,
     /// System calls by name.
     pub calls: BTreeMap<String, u64>,
@@ -84,7 +84,7 @@ pub struct LocalAnatomist {
     namer: Namer,
 }
 
-struct LocalLooking<'a> {
+struct LocalProbe<'a> {
     probe: Probe,
     namer: &'a Namer,
 }
@@ -94,10 +94,10 @@ impl Anatomist for LocalAnatomist {
         &self,
         root: Root,
         cpus: &[usize],
-        look: Look,
-    ) -> Result<Box<dyn Looking + '_>, Refused> {
+        look: ProbeMode,
+    ) -> Result<Box<dyn RunningProbe + '_>, Refused> {
         let probe = Probe::open(root.pid.unsigned_abs(), root.belongs, cpus, look)?;
-        Ok(Box::new(LocalLooking {
+        Ok(Box::new(LocalProbe {
             probe,
             namer: &self.namer,
         }))
@@ -108,7 +108,7 @@ impl Anatomist for LocalAnatomist {
     }
 }
 
-impl Looking for LocalLooking<'_> {
+impl RunningProbe for LocalProbe<'_> {
     fn measure(&self, from: Nanos, until: Nanos) {
         self.probe.measure(from, until);
     }
@@ -143,7 +143,7 @@ pub struct Why<'a, H, G> {
     /// The servers.
     pub sides: &'a [Side],
     /// How they are loaded.
-    pub manner: &'a Manner,
+    pub spec: &'a LoadSpec,
     /// How they are measured, as a pilot has shown, which has verified them.
     pub design: &'a Design,
     /// How long each is loaded in each half of a round, one way of looking; the others have a part of that.
@@ -209,8 +209,8 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
             if self.lab.interrupt.fired() {
                 return Ok(false);
             }
-            let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
-            let plain = self.unprofiled(side, &mut told);
+            let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+            let plain = self.unprofiled(side, &mut on_progress);
             into.unprofiled = Some(plain.map_err(|failure| (side.name.clone(), failure))?);
         }
         Ok(true)
@@ -220,16 +220,16 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
     fn unprofiled(
         &self,
         side: &Side,
-        told: &mut dyn FnMut(Progress<'_>),
+        on_progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Spent, Failure> {
-        let warm = warm_up(self.design, &self.manner.load);
-        let ask = &self.manner.ask;
-        let mut up = (self.lab).bring_up(side, ask, None, &warm, Depth::Quick, told)?;
-        up.warm_up(&warm, told)?;
+        let warm = warm_up(self.design, &self.spec.load);
+        let workload = &self.spec.workload;
+        let mut up = (self.lab).bring_up(side, workload, None, &warm, Depth::Quick, on_progress)?;
+        up.warm_up(&warm, on_progress)?;
         let mut seen = Dissection::default();
         for _ in 0..2 {
-            told(Progress::Doing(Doing::Anatomy));
-            self.segment(&mut up, PLAIN, &mut seen, told)?;
+            on_progress(Progress::Doing(Doing::Anatomy));
+            self.segment(&mut up, PLAIN, &mut seen, on_progress)?;
         }
         up.take_down();
         Ok(seen.plain)
@@ -238,28 +238,28 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
     fn round(
         &self,
         profiled: &[Option<Side>],
-        looks: &mut Vec<(Look, f64)>,
+        looks: &mut Vec<(ProbeMode, f64)>,
         refused: &mut Vec<String>,
         observer: Observer<'_>,
     ) -> Result<Option<Vec<Dissection>>, (String, Failure)> {
         let failed = |i: usize| move |failure| (self.sides[i].name.clone(), failure);
-        let warm = warm_up(self.design, &self.manner.load);
+        let warm = warm_up(self.design, &self.spec.load);
         let mut up = Vec::new();
         for (i, side) in self.sides.iter().enumerate() {
-            let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
-            let ask = &self.manner.ask;
+            let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+            let workload = &self.spec.workload;
             let side = profiled[i].as_ref().unwrap_or(side);
             let one = self
                 .lab
-                .bring_up(side, ask, None, &warm, Depth::Quick, &mut told);
+                .bring_up(side, workload, None, &warm, Depth::Quick, &mut on_progress);
             up.push(one.map_err(failed(i))?);
         }
         for (i, (side, up)) in self.sides.iter().zip(&mut up).enumerate() {
-            let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
-            up.warm_up(&warm, &mut told).map_err(failed(i))?;
+            let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+            up.warm_up(&warm, &mut on_progress).map_err(failed(i))?;
         }
         self.leave_out(&up, looks, refused);
-        let mut order: Vec<(usize, (Look, f64))> = (0..up.len())
+        let mut order: Vec<(usize, (ProbeMode, f64))> = (0..up.len())
             .flat_map(|side| looks.iter().map(move |look| (side, *look)))
             .collect();
         order.shuffle(&mut rand::rng());
@@ -276,9 +276,9 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
             }
             let name = &self.sides[i].name;
             observer(Event::Progress(name, Progress::Doing(Doing::Anatomy)));
-            let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
+            let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(name, progress));
             let (unnamed, _) = alone(&mut up, i, self.design.paused, |one| {
-                self.segment(one, look, &mut round[i], &mut told)
+                self.segment(one, look, &mut round[i], &mut on_progress)
             });
             for why in unnamed.map_err(failed(i))? {
                 if !refused.contains(&why) {
@@ -299,13 +299,13 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
     fn leave_out(
         &self,
         up: &[Up<'_, H, G>],
-        looks: &mut Vec<(Look, f64)>,
+        looks: &mut Vec<(ProbeMode, f64)>,
         refused: &mut Vec<String>,
     ) {
         let unknown = up.iter().any(|up| up.root().is_none());
         looks.retain(|(look, _)| {
             let Some(root) = up.first().and_then(Up::root).filter(|_| !unknown) else {
-                return *look == Look::Plain;
+                return *look == ProbeMode::Plain;
             };
             match self.anatomist.probe(root, &self.cpus(root), *look) {
                 Ok(_) => true,
@@ -337,13 +337,13 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
     fn segment(
         &self,
         up: &mut Up<'_, H, G>,
-        (look, part): (Look, f64),
+        (look, part): (ProbeMode, f64),
         into: &mut Dissection,
-        told: &mut dyn FnMut(Progress<'_>),
+        on_progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Vec<String>, Failure> {
         let load = Load {
             extent: Extent::Duration(Span(self.length(part))),
-            ..self.design.load(&self.manner.load, Some(self.rate))
+            ..self.design.load(&self.spec.load, Some(self.rate))
         };
         let probe = up
             .root()
@@ -357,14 +357,14 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
             measured: &probed,
             ..Beside::default()
         };
-        let measured = up.measure_beside(&load, told, &beside)?;
-        let sight = probe.map(Looking::finish).unwrap_or_default();
+        let measured = up.measure_beside(&load, on_progress, &beside)?;
+        let sight = probe.map(RunningProbe::finish).unwrap_or_default();
         add(into, look, &measured, &sight);
         Ok(sight.unnamed)
     }
 }
 
-fn add(into: &mut Dissection, look: Look, measured: &Measured, sight: &Sight) {
+fn add(into: &mut Dissection, look: ProbeMode, measured: &Measured, sight: &Sight) {
     let spent = Spent {
         requests: measured.seen.served(),
         cpu_ns: measured.used.server_cpu_ns,
@@ -375,7 +375,7 @@ fn add(into: &mut Dissection, look: Look, measured: &Measured, sight: &Sight) {
     into.failed += outcomes.failed();
     into.unsent += outcomes.unsent_at_end;
     match look {
-        Look::Plain => {
+        ProbeMode::Plain => {
             into.plain.add(spent);
             // A thread that works in both segments is one thread.
             let threads = |counts: &BTreeMap<String, f64>| counts.get(THREADS).copied();
@@ -387,16 +387,16 @@ fn add(into: &mut Dissection, look: Look, measured: &Measured, sight: &Sight) {
             into.counts
                 .extend(most.map(|most| (THREADS.to_owned(), most)));
         }
-        Look::Stacks => {
+        ProbeMode::Stacks => {
             into.sampled.add(spent);
             into.samples += sight.stacks.values().sum::<u64>();
             sum(&mut into.stacks, &sight.stacks);
         }
-        Look::Calls => {
+        ProbeMode::Calls => {
             into.counted.add(spent);
             sum(&mut into.calls, &sight.calls);
         }
-        Look::Waits => {
+        ProbeMode::Waits => {
             into.waited.add(spent);
             sum(&mut into.waits, &sight.stacks);
         }

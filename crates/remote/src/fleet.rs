@@ -8,7 +8,7 @@ use crate::slow_client::SlowClient;
 use prony_engine::descriptors::TooFewDescriptors;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Control, Error, Gather, Nanos, Part, Plan, Progress, Target, clock};
-use prony_lab::generator::{Generator, Steer, Wheel};
+use prony_lab::generator::{Generator, LoadController, LoadControl};
 use prony_lab::interrupt::Interrupt;
 use prony_record::{ByHost, Distributions, Observation, Window};
 use std::collections::BTreeMap;
@@ -160,7 +160,7 @@ impl Generator for Fleet {
         &self,
         plan: &Plan,
         interrupt: &Interrupt,
-        steer: &mut dyn Steer,
+        controller: &mut dyn LoadController,
     ) -> Result<Observation, Error> {
         plan.validate()?;
         // A load of few connections (a pilot's first has one) comes from as few machines as that takes.
@@ -168,7 +168,7 @@ impl Generator for Fleet {
         let machines = machines.min(self.names.len());
         let workers = plan.load.threads * machines as u32;
         let (sender, heard) = mpsc::channel();
-        let at_once = steer.at_once();
+        let at_once = controller.at_once();
         let beside = match &self.slow {
             Some(slow) => Some(
                 slow.plan(plan)
@@ -205,7 +205,7 @@ impl Generator for Fleet {
         }
         let control = Arc::new(at_once.map_or_else(Control::default, Control::at_once));
         interrupt.guard(&control);
-        let wheel = FleetWheel {
+        let control = FleetWheel {
             control: &control,
             links: members.iter().map(|it| Arc::clone(&it.link)).collect(),
             slowest: members
@@ -221,8 +221,8 @@ impl Generator for Fleet {
             members,
             gather,
             control: &control,
-            wheel: &wheel,
-            steer,
+            control: &control,
+            controller,
             failed: None,
         };
         conversation.go_on(&heard);
@@ -270,8 +270,8 @@ struct Conversation<'a, 's> {
     unready: u32,
     gather: Gather<'a>,
     control: &'s Control,
-    wheel: &'s FleetWheel<'s>,
-    steer: &'s mut dyn Steer,
+    control: &'s FleetWheel<'s>,
+    controller: &'s mut dyn LoadController,
     /// Why its figures cannot be used.
     failed: Option<String>,
 }
@@ -297,7 +297,7 @@ impl Conversation<'_, '_> {
             let over = (self.members.iter()).all(|member| member.measuring || member.left == 0);
             if (over || self.control.stopped()) && !stopping {
                 stopping = true;
-                self.wheel.tell_all(|_| ToAgent::Stop);
+                self.control.tell_all(|_| ToAgent::Stop);
             }
         }
     }
@@ -312,8 +312,8 @@ impl Conversation<'_, '_> {
                     (member.alone).receive(message.clone(), self.control, &mut |_: &Window| {});
                 if !member.measuring {
                     let mut progress = Steered {
-                        steer: self.steer,
-                        wheel: self.wheel,
+                        controller: self.controller,
+                        control: self.control,
                     };
                     ready = self.gather.receive(message, self.control, &mut progress);
                 }
@@ -325,7 +325,7 @@ impl Conversation<'_, '_> {
             FromAgent::Began(late) => member.late_start = late,
             FromAgent::Measured(from, until) => {
                 let asked = *self
-                    .wheel
+                    .control
                     .measured
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner);
@@ -350,7 +350,7 @@ impl Conversation<'_, '_> {
 
     /// All are ready: lets them begin at the same time.
     fn begin(&mut self) {
-        let start = clock::now() + NOTICE + 2 * self.wheel.slowest;
+        let start = clock::now() + NOTICE + 2 * self.control.slowest;
         self.control.begin_at(start);
         for member in &self.members {
             // An agent that does not hear it is lost, which fails the load.
@@ -358,7 +358,7 @@ impl Conversation<'_, '_> {
                 .link
                 .say(&ToAgent::BeginAt(member.offset.there(start)));
         }
-        self.steer.began(start, self.wheel);
+        self.controller.began(start, self.control);
     }
 
     fn lose(&mut self, number: usize, why: &str) {
@@ -407,13 +407,13 @@ impl Conversation<'_, '_> {
 }
 
 struct Steered<'a, 's> {
-    steer: &'a mut dyn Steer,
-    wheel: &'a FleetWheel<'s>,
+    controller: &'a mut dyn LoadController,
+    control: &'a FleetWheel<'s>,
 }
 
 impl Progress for Steered<'_, '_> {
     fn window(&mut self, window: &Window) {
-        self.steer.window(window, self.wheel);
+        self.controller.window(window, self.control);
     }
 }
 
@@ -436,7 +436,7 @@ impl FleetWheel<'_> {
     }
 }
 
-impl Wheel for FleetWheel<'_> {
+impl LoadControl for FleetWheel<'_> {
     fn elapsed(&self) -> Nanos {
         self.control.elapsed().unwrap_or(0)
     }

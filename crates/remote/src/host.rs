@@ -2,7 +2,7 @@
 
 use crate::clocks::Offset;
 use crate::link::Link;
-use crate::message::{Asked, Call, Proven, Reply, SourceFile, Sources, Start, Up};
+use crate::message::{RemoteWorkload, Call, RemoteVerifySpec, Reply, SourceFile, Sources, Start, Up};
 use crate::registry::Registry;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
@@ -11,9 +11,9 @@ use prony_engine::{Dialogue, Nanos, Target};
 use prony_lab::builder::{BuildError, Built, Missing};
 use prony_lab::catalog::Server;
 use prony_lab::contract::Contract;
-use prony_lab::host::{Host, Looks, Proof, Relayed, Started, Watched};
+use prony_lab::host::{Host, Watcher, VerifySpec, Relayed, Started, Watched};
 use prony_lab::placement::Placement;
-use prony_lab::side::{Ask, Candidate, Role, Running};
+use prony_lab::side::{Workload, Candidate, Role, Running};
 use prony_lab::tree::Root;
 use prony_record::{Failure, Load, Step};
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ use std::time::Duration;
 const MOST_SOURCES: u64 = 64 << 20;
 
 /// A machine on which servers are built and started.
-struct Seat {
+struct HostAgent {
     registry: Arc<Registry>,
     name: String,
     /// Link to its agent; replaced when that agent is lost.
@@ -39,7 +39,7 @@ struct Seat {
     built: Mutex<BTreeSet<String>>,
 }
 
-impl Seat {
+impl HostAgent {
     fn new(registry: Arc<Registry>, name: &str, placement: Placement) -> Result<Self, String> {
         let link = registry.link(name)?;
         link.call(Call::Host(placement.clone()))?;
@@ -117,20 +117,20 @@ impl Seat {
 
 /// Another machine.
 pub struct RemoteHost {
-    seat: Seat,
+    agent: HostAgent,
     /// How the generators reach it.
     ip: IpAddr,
     /// Generators run there too.
     shared: bool,
     /// Where upstreams run, if not there.
-    beyond: Option<Beyond>,
+    upstream_host: Option<UpstreamHost>,
     /// The machine that its servers are verified from, and how it is reached; none: itself.
     witness: Option<(String, IpAddr)>,
 }
 
 /// The machine of the upstreams behind a host's gateways.
-pub struct Beyond {
-    seat: Seat,
+pub struct UpstreamHost {
+    agent: HostAgent,
     /// How the gateways reach it.
     ip: IpAddr,
     /// How it reaches the gateways' machine.
@@ -139,7 +139,7 @@ pub struct Beyond {
     shared: bool,
 }
 
-impl Beyond {
+impl UpstreamHost {
     /// A machine of upstreams, which gateways reach at `ip`, and which reaches theirs at `back`. `shared` says whether a
     /// generator is on it too.
     ///
@@ -153,7 +153,7 @@ impl Beyond {
         shared: bool,
     ) -> Result<Self, String> {
         Ok(Self {
-            seat: Seat::new(registry, name, placement)?,
+            agent: HostAgent::new(registry, name, placement)?,
             ip,
             back,
             shared,
@@ -163,7 +163,7 @@ impl Beyond {
     /// Passes the connections to the upstream's place on to prony's own upstream, on the gateway's machine.
     fn relay(&self, gateway: &Link) -> Result<Forwarded, String> {
         let own = address(gateway.call(Call::FreePort(self.back))?)?;
-        let link = self.seat.link()?;
+        let link = self.agent.link()?;
         let told = address(link.call(Call::FreePort(self.ip))?)?;
         link.call(Call::Relay(told, own))?;
         Ok(Forwarded {
@@ -203,19 +203,19 @@ impl RemoteHost {
         shared: bool,
     ) -> Result<Self, String> {
         Ok(Self {
-            seat: Seat::new(registry, name, placement)?,
+            agent: HostAgent::new(registry, name, placement)?,
             ip,
             shared,
-            beyond: None,
+            upstream_host: None,
             witness: None,
         })
     }
 
     /// With upstreams on a machine of their own.
     #[must_use]
-    pub fn before(self, beyond: Beyond) -> Self {
+    pub fn before(self, upstream_host: UpstreamHost) -> Self {
         Self {
-            beyond: Some(beyond),
+            upstream_host: Some(upstream_host),
             ..self
         }
     }
@@ -260,7 +260,7 @@ impl RemoteHost {
         let Some((name, ip)) = &self.witness else {
             return Ok(None);
         };
-        let link = self.seat.registry.link(name)?;
+        let link = self.agent.registry.link(name)?;
         let at = address(link.call(Call::Relay(SocketAddr::new(*ip, 0), server))?)?;
         Ok(Some((link, at)))
     }
@@ -319,7 +319,7 @@ impl Host for RemoteHost {
 
     fn machine(&self) -> prony_record::Host {
         let link = self
-            .seat
+            .agent
             .link
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -327,24 +327,24 @@ impl Host for RemoteHost {
     }
 
     fn placement(&self) -> &Placement {
-        &self.seat.placement
+        &self.agent.placement
     }
 
     fn build(&self, server: &Server) -> Result<Built, BuildError> {
-        self.seat.build(server)
+        self.agent.build(server)
     }
 
     fn build_upstream(&self, server: &Server) -> Result<Built, BuildError> {
-        match &self.beyond {
-            Some(beyond) => beyond.seat.build(server),
-            None => self.seat.build(server),
+        match &self.upstream_host {
+            Some(upstream_host) => upstream_host.agent.build(server),
+            None => self.agent.build(server),
         }
     }
 
     fn reachable(&self) -> Result<(), String> {
-        self.seat.link()?;
-        match &self.beyond {
-            Some(beyond) => beyond.seat.link().map(drop),
+        self.agent.link()?;
+        match &self.upstream_host {
+            Some(upstream_host) => upstream_host.agent.link().map(drop),
             None => Ok(()),
         }
     }
@@ -352,19 +352,19 @@ impl Host for RemoteHost {
     fn start(&self, who: &Candidate<'_>) -> Result<RemoteServer, Failure> {
         let failed = |error: String| Failure::new(Step::Start, error);
         // An upstream that is measured by itself is where it stands behind the others.
-        let (seat, ip) = match &self.beyond {
-            Some(beyond) if who.role == Role::Upstream => (&beyond.seat, beyond.ip),
-            _ => (&self.seat, self.ip),
+        let (agent, ip) = match &self.upstream_host {
+            Some(upstream_host) if who.role == Role::Upstream => (&upstream_host.agent, upstream_host.ip),
+            _ => (&self.agent, self.ip),
         };
-        let link = seat.link().map_err(failed)?;
-        let forwarded = match &self.beyond {
-            Some(beyond) if who.contract == Contract::Weather => {
-                Some(beyond.relay(&link).map_err(failed)?)
+        let link = agent.link().map_err(failed)?;
+        let forwarded = match &self.upstream_host {
+            Some(upstream_host) if who.contract == Contract::Weather => {
+                Some(upstream_host.relay(&link).map_err(failed)?)
             }
             _ => None,
         };
         let relayed = forwarded.as_ref().map(|it| it.at);
-        let start = seat.start_by(who, SocketAddr::new(ip, 0), relayed);
+        let start = agent.start_by(who, SocketAddr::new(ip, 0), relayed);
         let started = Self::start_with(link, Call::Start(Box::new(start)), ip);
         match started {
             Ok(mut server) => {
@@ -381,7 +381,7 @@ impl Host for RemoteHost {
         }
     }
 
-    fn attach(&self, running: &Running, _ask: &Ask) -> Result<RemoteServer, Failure> {
+    fn attach(&self, running: &Running, _ask: &Workload) -> Result<RemoteServer, Failure> {
         let text = format!(
             "{} runs already: --server-host is for servers that prony starts",
             running.target
@@ -389,15 +389,15 @@ impl Host for RemoteHost {
         Err(Failure::new(Step::Start, text))
     }
 
-    fn put_behind(
+    fn attach_upstream(
         &self,
         gateway: &mut RemoteServer,
         upstream: &Candidate<'_>,
     ) -> Result<RemoteServer, Failure> {
-        let (Some(beyond), Some(place)) = (&self.beyond, &mut gateway.forwarded) else {
+        let (Some(upstream_host), Some(place)) = (&self.upstream_host, &mut gateway.forwarded) else {
             // It takes the place of prony's own, whose address the agent knows.
             let start = self
-                .seat
+                .agent
                 .start_by(upstream, SocketAddr::new(self.ip, 0), None);
             let call = Call::PutBehind(gateway.up.number, Box::new(start));
             return Self::start_with(Arc::clone(&gateway.link), call, self.ip);
@@ -407,9 +407,9 @@ impl Host for RemoteHost {
         gateway.link.call(release).map_err(failed)?;
         let end = Call::EndRelay(place.at.told);
         place.link.call(end).map_err(failed)?;
-        let start = beyond.seat.start_by(upstream, place.at.told, None);
+        let start = upstream_host.agent.start_by(upstream, place.at.told, None);
         let link = Arc::clone(&place.link);
-        let behind = Self::start_with(link, Call::Start(Box::new(start)), beyond.ip)?;
+        let behind = Self::start_with(link, Call::Start(Box::new(start)), upstream_host.ip)?;
         place.behind = Some(behind.up.number);
         Ok(behind)
     }
@@ -427,7 +427,7 @@ impl Host for RemoteHost {
         };
         let mut watch = RemoteWatch::begin(server, beside, period, !self.shared);
         watch.upstream = apart.map(|it| {
-            let shared = self.beyond.as_ref().is_some_and(|beyond| beyond.shared);
+            let shared = self.upstream_host.as_ref().is_some_and(|upstream_host| upstream_host.shared);
             Box::new(RemoteWatch::begin(it, None, period, !shared))
         });
         watch
@@ -459,9 +459,9 @@ impl RemoteServer {
         }
     }
 
-    fn proven(&self, how: &Proof<'_>) -> Proven {
+    fn proven(&self, how: &VerifySpec<'_>) -> RemoteVerifySpec {
         let through = self.witness.as_ref().map(|(_, relay)| *relay);
-        Proven {
+        RemoteVerifySpec {
             through,
             ..proven(how)
         }
@@ -494,16 +494,16 @@ impl Drop for RemoteServer {
     }
 }
 
-fn proven(how: &Proof<'_>) -> Proven {
-    Proven {
-        ask: match how.ask {
-            Ask::Contract(contract) => Asked::Contract(contract.name().to_owned()),
-            Ask::Get(get) => Asked::Get(Box::new(get.clone())),
-            Ask::Call(rpc) => Asked::Call(rpc.clone()),
-            Ask::Socket(socket) => Asked::Socket(Box::new(socket.clone())),
-            Ask::Prepared(prepared) => Asked::Prepared(prepared.clone()),
-            Ask::Requests { contract, asked } => {
-                Asked::Requests(contract.name().to_owned(), Box::new((**asked).clone()))
+fn proven(how: &VerifySpec<'_>) -> RemoteVerifySpec {
+    RemoteVerifySpec {
+        workload: match how.workload {
+            Workload::Contract(contract) => RemoteWorkload::Contract(contract.name().to_owned()),
+            Workload::Get(get) => RemoteWorkload::Get(Box::new(get.clone())),
+            Workload::Call(rpc) => RemoteWorkload::Call(rpc.clone()),
+            Workload::Socket(socket) => RemoteWorkload::Socket(Box::new(socket.clone())),
+            Workload::Prepared(prepared) => RemoteWorkload::Prepared(prepared.clone()),
+            Workload::Requests { contract, asked } => {
+                RemoteWorkload::Requests(contract.name().to_owned(), Box::new((**asked).clone()))
             }
         },
         http2: how.http2,
@@ -530,7 +530,7 @@ impl Started for RemoteServer {
         self.up.ready_ns
     }
 
-    fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure> {
+    fn verify(&mut self, step: Step, how: &VerifySpec<'_>) -> Result<(), Failure> {
         self.take_back(step)?;
         let call = Call::Verify(self.up.number, step, self.proven(how));
         match self.link.call(call) {
@@ -540,7 +540,7 @@ impl Started for RemoteServer {
         }
     }
 
-    fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure> {
+    fn dialogue(&mut self, how: &VerifySpec<'_>, load: &Load) -> Result<Dialogue, Failure> {
         let call = Call::Dialogue(self.up.number, self.proven(how), Box::new(load.clone()));
         match self.link.call(call) {
             Ok(Reply::Dialogue(said)) => Ok(*said),
@@ -610,7 +610,7 @@ impl RemoteWatch {
     }
 }
 
-impl Looks for RemoteWatch {
+impl Watcher for RemoteWatch {
     fn measure(&self, from: Nanos, until: Nanos) {
         if let Some(offset) = self.offset {
             let (from, until) = (

@@ -10,7 +10,7 @@ use prony_lab::host::{Relayed, Watched};
 use prony_lab::manifest::Manifest;
 use prony_lab::placement::Placement;
 use prony_lab::prepared::Prepared;
-use prony_lab::requests::verify::Asked as Requests;
+use prony_lab::requests::verify::RemoteWorkload as Requests;
 use prony_lab::side::{Http2, Role};
 use prony_lab::socket::Socket;
 use prony_lab::topology::Topology;
@@ -107,9 +107,9 @@ pub enum Call {
     /// Starts it again: answered by [`Reply::Done`].
     Resume(u32),
     /// Verifies a server: answered by [`Reply::Done`].
-    Verify(u32, Step, Proven),
+    Verify(u32, Step, RemoteVerifySpec),
     /// Builds the dialogue of a load with a server: answered by [`Reply::Dialogue`].
-    Dialogue(u32, Proven, Box<Load>),
+    Dialogue(u32, RemoteVerifySpec, Box<Load>),
     /// How a server ended, if it did: answered by [`Reply::Exited`].
     Exited(u32),
     /// Reads the end of a server's output: answered by [`Reply::Text`].
@@ -180,9 +180,9 @@ pub struct Start {
 
 /// How a server is verified.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Proven {
+pub struct RemoteVerifySpec {
     /// Answers that are required of the server.
-    pub ask: Asked,
+    pub workload: RemoteWorkload,
     /// How HTTP/2 is spoken with it, if it is.
     pub http2: Option<Http2>,
     /// How thoroughly.
@@ -196,7 +196,7 @@ pub struct Proven {
 /// Answers that are required of a server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Asked {
+pub enum RemoteWorkload {
     /// A contract, by name.
     Contract(String),
     /// A request.

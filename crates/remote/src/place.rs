@@ -8,11 +8,11 @@ use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Error, Nanos, Plan, Target};
 use prony_lab::builder::{BuildError, Built};
 use prony_lab::catalog::Server;
-use prony_lab::generator::{Generator, Local, Steer};
-use prony_lab::host::{Host, LocalHost, LocalServer, LocalWatch, Looks, Proof, Started, Watched};
+use prony_lab::generator::{Generator, Local, LoadController};
+use prony_lab::host::{Host, LocalHost, LocalServer, LocalWatch, Watcher, VerifySpec, Started, Watched};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
-use prony_lab::side::{Ask, Candidate, Running};
+use prony_lab::side::{Workload, Candidate, Running};
 use prony_lab::tree::Root;
 use prony_record::{Failure, Load, Observation, Step};
 use std::time::Duration;
@@ -90,24 +90,24 @@ impl Host for ServerPlace {
         }
     }
 
-    fn attach(&self, running: &Running, ask: &Ask) -> Result<PlacedServer, Failure> {
+    fn attach(&self, running: &Running, workload: &Workload) -> Result<PlacedServer, Failure> {
         match self {
-            Self::Here(host) => host.attach(running, ask).map(PlacedServer::Here),
-            Self::There(host) => host.attach(running, ask).map(PlacedServer::There),
+            Self::Here(host) => host.attach(running, workload).map(PlacedServer::Here),
+            Self::There(host) => host.attach(running, workload).map(PlacedServer::There),
         }
     }
 
-    fn put_behind(
+    fn attach_upstream(
         &self,
         gateway: &mut PlacedServer,
         upstream: &Candidate<'_>,
     ) -> Result<PlacedServer, Failure> {
         match (self, gateway) {
             (Self::Here(host), PlacedServer::Here(gateway)) => {
-                host.put_behind(gateway, upstream).map(PlacedServer::Here)
+                host.attach_upstream(gateway, upstream).map(PlacedServer::Here)
             }
             (Self::There(host), PlacedServer::There(gateway)) => {
-                host.put_behind(gateway, upstream).map(PlacedServer::There)
+                host.attach_upstream(gateway, upstream).map(PlacedServer::There)
             }
             _ => unreachable!("a server is where its host is"),
         }
@@ -156,11 +156,11 @@ impl Started for PlacedServer {
         either!(self, it => it.ready_ns())
     }
 
-    fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure> {
+    fn verify(&mut self, step: Step, how: &VerifySpec<'_>) -> Result<(), Failure> {
         either!(self, it => it.verify(step, how))
     }
 
-    fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure> {
+    fn dialogue(&mut self, how: &VerifySpec<'_>, load: &Load) -> Result<Dialogue, Failure> {
         either!(self, it => it.dialogue(how, load))
     }
 
@@ -189,7 +189,7 @@ impl Started for PlacedServer {
     }
 }
 
-impl Looks for PlacedWatch {
+impl Watcher for PlacedWatch {
     fn measure(&self, from: Nanos, until: Nanos) {
         either!(self, it => it.measure(from, until));
     }
@@ -208,9 +208,9 @@ impl Generator for LoadPlace {
         &self,
         plan: &Plan,
         interrupt: &Interrupt,
-        steer: &mut dyn Steer,
+        controller: &mut dyn LoadController,
     ) -> Result<Observation, Error> {
-        either!(self, it => it.load(plan, interrupt, steer))
+        either!(self, it => it.load(plan, interrupt, controller))
     }
 
     fn reserve(&self, connections: u64) -> Result<(), TooFewDescriptors> {

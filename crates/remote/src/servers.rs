@@ -1,16 +1,16 @@
 //! The servers of an agent: built, started, verified, watched and stopped on its machine, as the coordinator asks.
 
-use crate::message::{Asked, Call, Proven, Reply, Sources, Start, Up};
+use crate::message::{RemoteWorkload, Call, RemoteVerifySpec, Reply, Sources, Start, Up};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use prony_lab::builder::{Builder, Built, Missing};
 use prony_lab::catalog::Server;
 use prony_lab::contract::Contract;
-use prony_lab::host::{Host, LocalHost, LocalServer, Looks, Proof, Started};
+use prony_lab::host::{Host, LocalHost, LocalServer, Watcher, VerifySpec, Started};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::leftovers::{self, Scratch};
 use prony_lab::placement::Placement;
-use prony_lab::side::{Ask, Candidate};
+use prony_lab::side::{Workload, Candidate};
 use prony_record::Failure;
 use std::collections::HashMap;
 use std::fs;
@@ -61,21 +61,21 @@ impl Servers {
             Call::Adopt(sources) => self.adopt(*sources).map(|()| Reply::Done),
             Call::Build(name) => self.build(&name),
             Call::Start(start) => Ok(self.start(&start)),
-            Call::PutBehind(gateway, start) => self.put_behind(gateway, &start),
+            Call::PutBehind(gateway, start) => self.attach_upstream(gateway, &start),
             Call::Verify(number, step, proven) => {
-                let ask = ask(&proven.ask)?;
+                let workload = workload(&proven.workload)?;
                 let server = self.server(number)?;
                 let verified = server
                     .verify_through(proven.through)
-                    .and_then(|()| server.verify(step, &proof(&ask, &proven)));
+                    .and_then(|()| server.verify(step, &proof(&workload, &proven)));
                 Ok(verified.map_or_else(Reply::Failed, |()| Reply::Done))
             }
             Call::Dialogue(number, proven, load) => {
-                let ask = ask(&proven.ask)?;
+                let workload = workload(&proven.workload)?;
                 let server = self.server(number)?;
                 let said = server
                     .verify_through(proven.through)
-                    .and_then(|()| server.dialogue(&proof(&ask, &proven), &load));
+                    .and_then(|()| server.dialogue(&proof(&workload, &proven), &load));
                 Ok(said.map_or_else(Reply::Failed, |said| Reply::Dialogue(Box::new(said))))
             }
             Call::Release(number) => {
@@ -114,7 +114,7 @@ impl Servers {
                 watch.measure(from, until);
                 Ok(Reply::Done)
             }
-            Call::Used(number) => Ok(Reply::Used(self.watches.get(&number).and_then(Looks::used))),
+            Call::Used(number) => Ok(Reply::Used(self.watches.get(&number).and_then(Watcher::used))),
             Call::Watched(number) => {
                 let watch = self.watches.remove(&number).ok_or_else(|| gone(number))?;
                 Ok(Reply::Watched(Box::new(watch.finish())))
@@ -182,9 +182,9 @@ impl Servers {
         }
     }
 
-    fn put_behind(&mut self, gateway: u32, start: &Start) -> Answer {
+    fn attach_upstream(&mut self, gateway: u32, start: &Start) -> Answer {
         let mut server = self.running.remove(&gateway).ok_or_else(|| gone(gateway))?;
-        let put = as_candidate(start, |who| self.host.put_behind(&mut server, who));
+        let put = as_candidate(start, |who| self.host.attach_upstream(&mut server, who));
         self.running.insert(gateway, server);
         Ok(match put {
             Ok(upstream) => self.keep(upstream),
@@ -249,23 +249,23 @@ fn contract(name: &str) -> Result<Contract, String> {
         .map_err(|error: prony_lab::contract::UnknownContract| error.to_string())
 }
 
-fn ask(asked: &Asked) -> Result<Ask, String> {
+fn workload(asked: &RemoteWorkload) -> Result<Workload, String> {
     Ok(match asked {
-        Asked::Contract(name) => Ask::Contract(contract(name)?),
-        Asked::Get(get) => Ask::Get((**get).clone()),
-        Asked::Call(rpc) => Ask::Call(rpc.clone()),
-        Asked::Socket(socket) => Ask::Socket((**socket).clone()),
-        Asked::Prepared(prepared) => Ask::Prepared(prepared.clone()),
-        Asked::Requests(name, asked) => Ask::Requests {
+        RemoteWorkload::Contract(name) => Workload::Contract(contract(name)?),
+        RemoteWorkload::Get(get) => Workload::Get((**get).clone()),
+        RemoteWorkload::Call(rpc) => Workload::Call(rpc.clone()),
+        RemoteWorkload::Socket(socket) => Workload::Socket((**socket).clone()),
+        RemoteWorkload::Prepared(prepared) => Workload::Prepared(prepared.clone()),
+        RemoteWorkload::Requests(name, asked) => Workload::Requests {
             contract: contract(name)?,
             asked: Arc::new((**asked).clone()),
         },
     })
 }
 
-fn proof<'a>(ask: &'a Ask, proven: &Proven) -> Proof<'a> {
-    Proof {
-        ask,
+fn proof<'a>(workload: &'a Workload, proven: &RemoteVerifySpec) -> VerifySpec<'a> {
+    VerifySpec {
+        workload,
         http2: proven.http2,
         depth: proven.depth,
         seed: proven.seed,

@@ -1,7 +1,7 @@
 //! The notebook over HTTP: runs, reports, comparisons and histories as pages, and what changes while
 //! a page is open.
 //!
-//! - `crowd`: how many may come in at once, and for how long
+//! - `limiter`: how many may come in at once, and for how long
 //! - `turns`: whose answer is made next
 //! - [`door`]: who may come in: the `Host`, the method, the token
 //! - [`shelf`]: the notebook, opened as often as needed, and the pages that were made of it
@@ -19,7 +19,7 @@
 
 pub mod answer;
 pub mod body;
-mod crowd;
+mod limiter;
 pub mod door;
 pub mod file;
 pub mod live;
@@ -126,7 +126,7 @@ impl View {
             let listener =
                 tokio::net::TcpListener::from_std(self.listener).map_err(ViewError::Serve)?;
             let routes = Routes::new(Arc::new(self.shelf), Arc::new(self.door));
-            Ok(crowd::serve(listener, routes, READERS).await)
+            Ok(limiter::serve(listener, routes, READERS).await)
         })
     }
 }

@@ -76,7 +76,7 @@ impl Live {
     async fn look(self, shelf: Arc<Shelf>) {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut eye = None;
+        let mut poller = None;
         loop {
             ticks.tick().await;
             if self.0.receiver_count() == 0 {
@@ -84,17 +84,17 @@ impl Live {
             }
             let shelf = Arc::clone(&shelf);
             let looked = tokio::task::spawn_blocking(move || {
-                let mut eye = match eye {
-                    Some(eye) => eye,
-                    None => Eye::open(&shelf)?,
+                let mut poller = match poller {
+                    Some(poller) => poller,
+                    None => Poller::open(&shelf)?,
                 };
-                let pulse = eye.look()?;
-                Ok::<_, NotebookError>((eye, pulse))
+                let pulse = poller.look()?;
+                Ok::<_, NotebookError>((poller, pulse))
             });
             // A notebook that cannot be read now is opened anew the next time; a page that asks for a
             // page is told what is wrong with it.
-            eye = match looked.await {
-                Ok(Ok((eye, pulse))) => {
+            poller = match looked.await {
+                Ok(Ok((poller, pulse))) => {
                     self.0.send_if_modified(|last| {
                         let new = **last != pulse;
                         if new {
@@ -102,7 +102,7 @@ impl Live {
                         }
                         new
                     });
-                    Some(eye)
+                    Some(poller)
                 }
                 _ => None,
             };
@@ -148,14 +148,14 @@ async fn following(mut pulses: Pulses) -> Option<(String, Pulses)> {
 }
 
 /// A connection of its own, since SQLite counts changes for each connection, and what it saw last.
-struct Eye {
+struct Poller {
     notebook: Notebook,
     version: Option<i64>,
     number: u64,
     runs: Vec<Overview>,
 }
 
-impl Eye {
+impl Poller {
     fn open(shelf: &Shelf) -> Result<Self, NotebookError> {
         Ok(Self {
             notebook: Notebook::open_to_read(shelf.path())?,

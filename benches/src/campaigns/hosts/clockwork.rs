@@ -9,7 +9,7 @@ use crate::spread::{Spread, number};
 use crate::table::Table;
 use prony_engine::schedule::{Constant, Share};
 use prony_engine::{Dialogue, Nanos, Plan, Target, clock};
-use prony_lab::generator::{Generator, Steer, Wheel};
+use prony_lab::generator::{Generator, LoadController, LoadControl};
 use prony_lab::interrupt::Interrupt;
 use prony_record::{Extent, Span, Window};
 use prony_reference::Contract;
@@ -50,16 +50,16 @@ struct Began {
     at: Nanos,
 }
 
-impl Steer for Began {
+impl LoadController for Began {
     fn at_once(&self) -> Option<Nanos> {
         Some(self.length)
     }
 
-    fn began(&mut self, start: Nanos, _wheel: &dyn Wheel) {
+    fn began(&mut self, start: Nanos, _control: &dyn LoadControl) {
         self.at = start;
     }
 
-    fn window(&mut self, _window: &Window, _wheel: &dyn Wheel) {}
+    fn window(&mut self, _window: &Window, _control: &dyn LoadControl) {}
 }
 
 /// Loads it at 10,000/s, with 0.5 ms for each reply and 5 ms for 3% of them.

@@ -64,7 +64,7 @@ pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
         duration: args.duration.0,
     };
     let mut display = Display::new(&live, args.rounds);
-    let outcome = calibration.carry_out(&mut kept, &mut |event| display.hear(&event));
+    let outcome = calibration.carry_out(&mut kept, &mut |event| display.on_event(&event));
     // The live view ends before the result is printed.
     drop(live);
     let id = kept.finish(&outcome, interrupt.fired())?;
@@ -109,7 +109,7 @@ impl<'a> Display<'a> {
         }
     }
 
-    fn hear(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         match event {
             Event::Trials(all) => self.parts.1 = *all,
             Event::Cell(cell) => (*cell).clone_into(&mut self.cell),

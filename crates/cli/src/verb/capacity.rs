@@ -4,7 +4,7 @@ use super::duel::{calls, sides};
 use crate::Ended;
 use crate::args::capacity::MAX_CONNECTIONS;
 use crate::args::{Capacity, Places};
-use crate::http2::Manners;
+use crate::http2::ProtocolOptions;
 use crate::journal::{Kept, conclude, say_where, subject};
 use crate::live::Live;
 use crate::machines::rig;
@@ -38,7 +38,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         called: &args.called,
         around: &args.around,
         asked: &args.asked,
-        manners: Manners {
+        protocol_options: ProtocolOptions {
             tls: &args.tls,
             protocol: &args.protocol,
             messages: &args.messages,
@@ -61,7 +61,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
             other_rates: false,
         },
     };
-    let (side, manner) = sides::one(places, one, elsewhere.as_ref())?;
+    let (side, spec) = sides::one(places, one, elsewhere.as_ref())?;
     let placement = Placement::split(&Topology::here());
     let rig = rig(
         places,
@@ -79,7 +79,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         service: Some(limits.clone()),
         ..subject(
             &names,
-            sides::asked(&manner.ask, std::slice::from_ref(&side)),
+            sides::asked(&spec.workload, std::slice::from_ref(&side)),
             rig.placement.clone(),
         )
     };
@@ -104,13 +104,13 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
             interrupt: &interrupt,
         },
         side: &side,
-        manner: &manner,
+        spec: &spec,
         max_connections: args.shape.max_connections.unwrap_or(MAX_CONNECTIONS),
         limits: limits.clone(),
         starts: args.starts,
         beyond: args.beyond,
     };
-    let outcome = search.carry_out(&mut kept, &mut |event| hear(&live, &event));
+    let outcome = search.carry_out(&mut kept, &mut |event| on_event(&live, &event));
     // The live view ends before the result is printed.
     drop(live);
     let id = kept.finish(&outcome, interrupt.fired())?;
@@ -163,7 +163,7 @@ fn explain(error: &CapacityError) -> miette::Report {
 }
 
 /// Shows how it goes.
-fn hear(live: &Live, event: &Event<'_>) {
+fn on_event(live: &Live, event: &Event<'_>) {
     match event {
         Event::Progress(_, Progress::Doing(doing)) => {
             let text = doing.phrase();

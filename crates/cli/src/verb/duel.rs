@@ -49,12 +49,12 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     .sending_from(sources);
     let mut notebook = places.notebook()?;
     let names: Vec<String> = chosen.sides.iter().map(|side| side.name.clone()).collect();
-    let terms = terms::terms(args, &chosen.manner, &notebook)?;
+    let terms = terms::terms(args, &chosen.spec, &notebook)?;
     let subject = Subject {
         duel: Some(terms.clone()),
         ..subject(
             &names,
-            sides::asked(&chosen.manner.ask, &chosen.sides),
+            sides::asked(&chosen.spec.workload, &chosen.sides),
             rig.placement.clone(),
         )
     };
@@ -74,13 +74,13 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
             interrupt: &interrupt,
         },
         sides: &chosen.sides,
-        manner: &chosen.manner,
+        spec: &chosen.spec,
         terms: &terms,
         time: terms::time(args),
     };
     let mut display = Display::new(args, &names, &rig.spare);
-    let outcome = duel.carry_out(&mut kept, &mut |event| display.hear(&event));
-    let dissected = why::look(args, &duel, &outcome, &mut |event| display.hear(&event));
+    let outcome = duel.carry_out(&mut kept, &mut |event| display.on_event(&event));
+    let dissected = why::look(args, &duel, &outcome, &mut |event| display.on_event(&event));
     // The live view ends before the result is printed.
     drop(display);
     let id = kept.finish(&outcome, interrupt.fired())?;

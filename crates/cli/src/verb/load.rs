@@ -21,9 +21,9 @@ use prony_lab::host::{Host, LocalHost};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
 use prony_lab::prepared::Prepared;
-use prony_lab::recording::{Whole, findings};
+use prony_lab::recording::{Scope, findings};
 use prony_lab::requests::begun;
-use prony_lab::side::{Ask, Http2, Role, Running, Side, What};
+use prony_lab::side::{Workload, Http2, Role, Running, Side, What};
 use prony_lab::sockets::{Listener, server_at};
 use prony_lab::sources::{SentFrom, Sources};
 use prony_lab::topology::Topology;
@@ -48,7 +48,7 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
     crate::place::on_signal(&interrupt)?;
     let apart = fleet.is_some();
-    let ask = Ask::Prepared(Box::new(prepared(args, &settled.plan, apart)?));
+    let workload = Workload::Prepared(Box::new(prepared(args, &settled.plan, apart)?));
     let server = match &settled.plan.target {
         Target::Tcp(address) if !apart => server_at(*address),
         _ => None,
@@ -68,7 +68,7 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     };
     let started = Timestamp::now();
     let mut display = Display::new(args, &plan);
-    let told = &mut |progress: Progress<'_>| display.hear(&progress);
+    let told = &mut |progress: Progress<'_>| display.on_event(&progress);
     let failed = |failure: Failure| {
         if failure.step == Step::Verify && args.url.starts_with("http://") && !apart {
             target::hint(&args.url, &plan.target, args.timeout.0);
@@ -76,7 +76,7 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
         explain(&failure)
     };
     let mut up = lab
-        .bring_up(&side, &ask, None, &plan.load, Depth::Full, told)
+        .bring_up(&side, &workload, None, &plan.load, Depth::Full, told)
         .map_err(failed)?;
     let measured = up.measure(&plan.load, told).map_err(failed)?;
     // A server that was loaded until it answers wrongly is worse than one that is slow: the samples of the load may have
@@ -87,7 +87,7 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     };
     let durations = up.take_down();
     drop(display);
-    let checks = findings(&plan.load, &measured, None, host.placement(), Whole::Yes);
+    let checks = findings(&plan.load, &measured, None, host.placement(), Scope::All);
     let mut report = report(args, &plan, &measured.seen, checks, interrupt.fired());
     report.server = server.and_then(|server| {
         let process = (server.pid, server.name.as_str());
@@ -114,7 +114,7 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     if !args.no_keep {
         let done = keep::Done {
             plan: &plan,
-            ask: &ask,
+            workload: &workload,
             measured: &measured,
             durations,
             checks: &report.checks,

@@ -84,7 +84,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
             experiment: &experiment,
             seed,
         }
-        .carry_out(&mut kept, &mut |event| display.hear(&event)),
+        .carry_out(&mut kept, &mut |event| display.on_event(&event)),
         rigs => {
             let rigs: Vec<_> = rigs
                 .iter()
@@ -98,7 +98,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
                 experiment: &experiment,
                 seed,
             }
-            .carry_out(&mut kept, &mut |event| display.hear(&event))
+            .carry_out(&mut kept, &mut |event| display.on_event(&event))
         }
     };
     // The live view ends before the result is printed.

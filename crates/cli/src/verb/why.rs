@@ -6,14 +6,14 @@ pub mod files;
 use super::duel::{calls, explain, sides};
 use crate::Ended;
 use crate::args::{Places, Why};
-use crate::http2::Manners;
+use crate::http2::ProtocolOptions;
 use crate::live::Live;
 use crate::live::frame::Load as Shown;
 use crate::machines::rig;
 use crate::place::on_signal;
 use crate::target::is_url;
 use miette::{IntoDiagnostic, Result};
-use prony_lab::duel::Manner;
+use prony_lab::duel::LoadSpec;
 use prony_lab::event::Event;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::pilot::survey;
@@ -34,7 +34,7 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
     on_signal(&interrupt)?;
     let sources = args.origin.sources(&[])?;
     attach::fits(args)?;
-    let (side, manner) = choose(places, args)?;
+    let (side, spec) = choose(places, args)?;
     let placement = Placement::split(&Topology::here());
     let rig = rig(
         places,
@@ -52,9 +52,9 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
     };
     let live = Live::begin(format!("why {}", side.name), args.shown, &rig.spare);
     let sides = std::slice::from_ref(&side);
-    let mut hear = |event: Event<'_>| hear(&live, &event);
+    let mut on_event = |event: Event<'_>| on_event(&live, &event);
     // A pilot shows how it is to be measured, and half of what it reaches.
-    let found = survey(lab, sides, &manner, (false, true), &mut hear);
+    let found = survey(lab, sides, &spec, (false, true), &mut on_event);
     let Some(design) = found.map_err(|error| explain(&error))? else {
         return Ok(Ended::Incomplete);
     };
@@ -64,13 +64,13 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
         lab,
         anatomist: &LocalAnatomist::default(),
         sides,
-        manner: &manner,
+        spec: &spec,
         design: &design,
         duration: args.driven.duration.map_or(LENGTH, |span| span.0),
         rate,
         rounds: args.rounds,
     };
-    let outcome = why.carry_out(&mut hear);
+    let outcome = why.carry_out(&mut on_event);
     // The live view ends before the result is printed.
     drop(live);
     let complete = outcome.failure.is_none() && !interrupt.fired();
@@ -83,7 +83,7 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
     };
     let report = WhyReport {
         server: side.name.clone(),
-        asked: sides::asked(&manner.ask, sides),
+        asked: sides::asked(&spec.workload, sides),
         connections: design.at_rate.connections,
         reached,
         why: anatomy(&seen),
@@ -116,7 +116,7 @@ pub fn whole_rounds(outcome: Outcome) -> Option<Dissections> {
 }
 
 /// The server, and how it is loaded.
-fn choose(places: &Places, args: &Why) -> Result<(Side, Manner)> {
+fn choose(places: &Places, args: &Why) -> Result<(Side, LoadSpec)> {
     let one = sides::One {
         server: &args.server,
         path: args.path.as_deref(),
@@ -125,7 +125,7 @@ fn choose(places: &Places, args: &Why) -> Result<(Side, Manner)> {
         called: &args.called,
         around: &args.around,
         asked: &args.asked,
-        manners: Manners {
+        protocol_options: ProtocolOptions {
             tls: &args.tls,
             protocol: &args.protocol,
             messages: &args.messages,
@@ -136,11 +136,11 @@ fn choose(places: &Places, args: &Why) -> Result<(Side, Manner)> {
         load: args.driven.load(&args.protocol),
         given: args.driven.given(args.rate),
     };
-    let (mut side, manner) = sides::one(places, one, None)?;
+    let (mut side, spec) = sides::one(places, one, None)?;
     if is_url(&args.server) {
         attach::to_process(&mut side, args.pid)?;
     }
-    Ok((side, manner))
+    Ok((side, spec))
 }
 
 /// Keeps in a run what rounds have shown that say why. That it cannot be written is said, and no reason to end.
@@ -151,7 +151,7 @@ pub fn keep(notebook: &Notebook, run: RunId, seen: &Dissections) {
 }
 
 /// Shows how it goes.
-pub fn hear(live: &Live, event: &Event<'_>) {
+pub fn on_event(live: &Live, event: &Event<'_>) {
     match event {
         Event::Anatomy(number, all) => {
             let (number, all) = (u64::from(*number), u64::from(*all));

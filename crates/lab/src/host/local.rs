@@ -1,8 +1,8 @@
 //! Servers on this machine.
 
-use super::external::External;
-use super::ours::{Ours, Place};
-use super::{Host, Looks, Proof, Started, Watched};
+use super::attached::AttachedServer;
+use super::spawned::{SpawnedServer, Place};
+use super::{Host, Watcher, VerifySpec, Started, Watched};
 use crate::builder::{BuildError, Builder, Built};
 use crate::catalog::Server;
 use crate::contract::{Depth, Fixture, Verified};
@@ -13,7 +13,7 @@ use crate::manifest::{CommandError, Fill, command, fill};
 use crate::placement::{Placement, list};
 use crate::port::Port;
 use crate::process::{Launch, Process};
-use crate::side::{Ask, Candidate, Role, Running};
+use crate::side::{Workload, Candidate, Role, Running};
 use crate::starting::{Starting, activity};
 use crate::tree::Root;
 use crate::watch::{ProcWatch, Roots};
@@ -68,8 +68,8 @@ pub struct LocalServer(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    Ours(Box<Ours>),
-    External(Box<External>),
+    SpawnedServer(Box<SpawnedServer>),
+    AttachedServer(Box<AttachedServer>),
 }
 
 impl LocalHost {
@@ -194,7 +194,7 @@ impl LocalHost {
             })?;
             Ok::<_, Failure>((it, first))
         });
-        Ok(LocalServer(Kind::Ours(Box::new(Ours {
+        Ok(LocalServer(Kind::SpawnedServer(Box::new(SpawnedServer {
             paused: None,
             container: container.transpose()?,
             process,
@@ -239,7 +239,7 @@ impl LocalHost {
     /// # Errors
     /// When it does not start or answer, or answers wrongly.
     pub fn check(&self, who: &Candidate<'_>) -> Result<Verified, Failure> {
-        let LocalServer(Kind::Ours(mut running)) = self.start_on(who, LOOPBACK)? else {
+        let LocalServer(Kind::SpawnedServer(mut running)) = self.start_on(who, LOOPBACK)? else {
             unreachable!("it was started here")
         };
         running.inspect(Step::Verify, who.contract, Depth::Thorough, rand::random())
@@ -285,24 +285,24 @@ impl Host for LocalHost {
         self.start_on(who, LOOPBACK)
     }
 
-    fn attach(&self, running: &Running, ask: &Ask) -> Result<LocalServer, Failure> {
-        External::of(running, ask, &self.scratch)
-            .map(|it| LocalServer(Kind::External(Box::new(it))))
+    fn attach(&self, running: &Running, workload: &Workload) -> Result<LocalServer, Failure> {
+        AttachedServer::of(running, workload, &self.scratch)
+            .map(|it| LocalServer(Kind::AttachedServer(Box::new(it))))
     }
 
-    fn put_behind(
+    fn attach_upstream(
         &self,
         gateway: &mut LocalServer,
         upstream: &Candidate<'_>,
     ) -> Result<LocalServer, Failure> {
         let none = || Failure::new(Step::Start, "it has no upstream to be replaced");
-        let Kind::Ours(gateway) = &mut gateway.0 else {
+        let Kind::SpawnedServer(gateway) = &mut gateway.0 else {
             return Err(none());
         };
         let addr = gateway.fixture.upstream().ok_or_else(none)?;
         gateway.fixture.release();
         let behind = self.start_on(upstream, addr)?;
-        if let Kind::Ours(behind) = &behind.0 {
+        if let Kind::SpawnedServer(behind) = &behind.0 {
             gateway.fixture.hand_over(&behind.fixture);
         }
         Ok(behind)
@@ -339,7 +339,7 @@ pub enum LocalWatch {
     Tcp(TcpCounters),
 }
 
-impl Looks for LocalWatch {
+impl Watcher for LocalWatch {
     fn measure(&self, from: Nanos, until: Nanos) {
         if let Self::Processes(watch) = self {
             watch.measure(from, until);
@@ -378,8 +378,8 @@ impl LocalServer {
     #[must_use]
     pub fn certificate(&self) -> Option<PathBuf> {
         match &self.0 {
-            Kind::Ours(ours) => ours.place.certificate(),
-            Kind::External(_) => None,
+            Kind::SpawnedServer(spawned) => spawned.place.certificate(),
+            Kind::AttachedServer(_) => None,
         }
     }
 
@@ -389,15 +389,15 @@ impl LocalServer {
     /// When the relay that takes TLS off cannot be made.
     pub fn verify_through(&mut self, relay: Option<SocketAddr>) -> Result<(), Failure> {
         match &mut self.0 {
-            Kind::Ours(ours) => ours.place.reach(relay),
-            Kind::External(_) => Ok(()),
+            Kind::SpawnedServer(spawned) => spawned.place.reach(relay),
+            Kind::AttachedServer(_) => Ok(()),
         }
     }
 
     /// Stops prony's own upstream behind it, so that another can take its place.
     pub fn release_upstream(&mut self) {
-        if let Kind::Ours(ours) = &mut self.0 {
-            ours.fixture.release();
+        if let Kind::SpawnedServer(spawned) = &mut self.0 {
+            spawned.fixture.release();
         }
     }
 
@@ -407,10 +407,10 @@ impl LocalServer {
     /// When its address is in use.
     pub fn resume_upstream(&mut self) -> Result<(), Failure> {
         match &mut self.0 {
-            Kind::Ours(ours) => (ours.fixture.resume()).map_err(|error| {
+            Kind::SpawnedServer(spawned) => (spawned.fixture.resume()).map_err(|error| {
                 Failure::new(Step::VerifyAgain, format!("prony's own upstream: {error}"))
             }),
-            Kind::External(_) => Ok(()),
+            Kind::AttachedServer(_) => Ok(()),
         }
     }
 
@@ -427,85 +427,85 @@ impl LocalServer {
 impl Started for LocalServer {
     fn target(&self) -> Target {
         match &self.0 {
-            Kind::Ours(ours) => ours.target(),
-            Kind::External(external) => external.target(),
+            Kind::SpawnedServer(spawned) => spawned.target(),
+            Kind::AttachedServer(attached) => attached.target(),
         }
     }
 
     fn tls(&self) -> Option<TlsOptions> {
         match &self.0 {
-            Kind::Ours(ours) => ours.tls(),
-            Kind::External(external) => external.tls(),
+            Kind::SpawnedServer(spawned) => spawned.tls(),
+            Kind::AttachedServer(attached) => attached.tls(),
         }
     }
 
     fn command(&self) -> &[String] {
         match &self.0 {
-            Kind::Ours(ours) => ours.command(),
-            Kind::External(external) => external.command(),
+            Kind::SpawnedServer(spawned) => spawned.command(),
+            Kind::AttachedServer(attached) => attached.command(),
         }
     }
 
     fn ready_ns(&self) -> Nanos {
         match &self.0 {
-            Kind::Ours(ours) => ours.ready_ns(),
-            Kind::External(external) => external.ready_ns(),
+            Kind::SpawnedServer(spawned) => spawned.ready_ns(),
+            Kind::AttachedServer(attached) => attached.ready_ns(),
         }
     }
 
-    fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure> {
+    fn verify(&mut self, step: Step, how: &VerifySpec<'_>) -> Result<(), Failure> {
         match &mut self.0 {
-            Kind::Ours(ours) => ours.verify(step, how),
-            Kind::External(external) => external.verify(step, how),
+            Kind::SpawnedServer(spawned) => spawned.verify(step, how),
+            Kind::AttachedServer(attached) => attached.verify(step, how),
         }
     }
 
-    fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure> {
+    fn dialogue(&mut self, how: &VerifySpec<'_>, load: &Load) -> Result<Dialogue, Failure> {
         match &mut self.0 {
-            Kind::Ours(ours) => ours.dialogue(how, load),
-            Kind::External(external) => external.dialogue(how, load),
+            Kind::SpawnedServer(spawned) => spawned.dialogue(how, load),
+            Kind::AttachedServer(attached) => attached.dialogue(how, load),
         }
     }
 
     fn root(&self) -> Option<Root> {
         match &self.0 {
-            Kind::Ours(ours) => ours.root(),
-            Kind::External(external) => external.root(),
+            Kind::SpawnedServer(spawned) => spawned.root(),
+            Kind::AttachedServer(attached) => attached.root(),
         }
     }
 
     fn pause(&mut self) {
         match &mut self.0 {
-            Kind::Ours(ours) => ours.pause(),
-            Kind::External(external) => external.pause(),
+            Kind::SpawnedServer(spawned) => spawned.pause(),
+            Kind::AttachedServer(attached) => attached.pause(),
         }
     }
 
     fn resume(&mut self) {
         match &mut self.0 {
-            Kind::Ours(ours) => ours.resume(),
-            Kind::External(external) => external.resume(),
+            Kind::SpawnedServer(spawned) => spawned.resume(),
+            Kind::AttachedServer(attached) => attached.resume(),
         }
     }
 
     fn exited(&mut self) -> Option<String> {
         match &mut self.0 {
-            Kind::Ours(ours) => ours.exited(),
-            Kind::External(external) => external.exited(),
+            Kind::SpawnedServer(spawned) => spawned.exited(),
+            Kind::AttachedServer(attached) => attached.exited(),
         }
     }
 
     fn output(&self) -> String {
         match &self.0 {
-            Kind::Ours(ours) => ours.output(),
-            Kind::External(external) => external.output(),
+            Kind::SpawnedServer(spawned) => spawned.output(),
+            Kind::AttachedServer(attached) => attached.output(),
         }
     }
 
     fn stop(self) {
         match self.0 {
-            Kind::Ours(ours) => ours.stop(),
-            Kind::External(external) => external.stop(),
+            Kind::SpawnedServer(spawned) => spawned.stop(),
+            Kind::AttachedServer(attached) => attached.stop(),
         }
     }
 }

@@ -1,18 +1,18 @@
 //! The host, as the lab sees it: a machine on which servers are built, started, watched and stopped.
 
-mod external;
+mod attached;
 mod local;
-mod ours;
+mod spawned;
 mod reached;
 
-pub use external::verify_running;
+pub use attached::verify_running;
 pub use local::{LocalHost, LocalServer, LocalWatch, Relayed};
 
 use crate::builder::{BuildError, Built};
 use crate::catalog::Server;
 use crate::contract::Depth;
 use crate::placement::Placement;
-use crate::side::{Ask, Candidate, Http2, Running};
+use crate::side::{Workload, Candidate, Http2, Running};
 use crate::tree::{Root, cpu_time};
 use crate::watch::Sample;
 use prony_engine::protocol::tls::TlsOptions;
@@ -27,7 +27,7 @@ pub trait Host {
     /// A server that was started there, or that is there already.
     type Server: Started;
     /// Watch over a server.
-    type Watch: Looks;
+    type Watch: Watcher;
 
     /// Describes the machine.
     fn machine(&self) -> prony_record::Host;
@@ -67,13 +67,13 @@ pub trait Host {
     ///
     /// # Errors
     /// When what surrounds it cannot be made.
-    fn attach(&self, running: &Running, ask: &Ask) -> Result<Self::Server, Failure>;
+    fn attach(&self, running: &Running, workload: &Workload) -> Result<Self::Server, Failure>;
 
     /// Puts a real upstream behind a gateway, in the place of the one that verified it.
     ///
     /// # Errors
     /// As [`start`](Self::start).
-    fn put_behind(
+    fn attach_upstream(
         &self,
         gateway: &mut Self::Server,
         upstream: &Candidate<'_>,
@@ -106,13 +106,13 @@ pub trait Started {
     ///
     /// # Errors
     /// What was expected and what was found.
-    fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure>;
+    fn verify(&mut self, step: Step, how: &VerifySpec<'_>) -> Result<(), Failure>;
 
     /// Returns what a load sends to the server, and what it expects.
     ///
     /// # Errors
     /// When an answer is needed to know what to expect, and it is wrong.
-    fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure>;
+    fn dialogue(&mut self, how: &VerifySpec<'_>, load: &Load) -> Result<Dialogue, Failure>;
 
     /// The process that all of its processes come from; None when it is not known.
     fn root(&self) -> Option<Root>;
@@ -142,9 +142,9 @@ pub trait Started {
 
 /// How a server is verified.
 #[derive(Debug, Clone, Copy)]
-pub struct Proof<'a> {
+pub struct VerifySpec<'a> {
     /// Requests that the server must answer.
-    pub ask: &'a Ask,
+    pub workload: &'a Workload,
     /// How HTTP/2 is spoken with it, if it is.
     pub http2: Option<Http2>,
     /// How thoroughly.
@@ -154,7 +154,7 @@ pub struct Proof<'a> {
 }
 
 /// Watching a server while it is measured.
-pub trait Looks {
+pub trait Watcher {
     /// Says what is measured, before it begins, on the host's clock.
     fn measure(&self, from: Nanos, until: Nanos);
 
@@ -190,9 +190,9 @@ impl Watched {
         let used = &self.resources;
         let time = (used.watched_ns as f64 * self.cpus as f64).max(1.0);
         let generator = if self.apart { 0 } else { generator };
-        let ours = used.server_cpu_ns + used.upstream_cpu_ns + generator;
+        let spawned = used.server_cpu_ns + used.upstream_cpu_ns + generator;
         Resources {
-            others_busy: self.all_cpus_busy.saturating_sub(ours) as f64 / time,
+            others_busy: self.all_cpus_busy.saturating_sub(spawned) as f64 / time,
             stolen: self.stolen as f64 / time,
             ..used.clone()
         }

@@ -1,9 +1,9 @@
 //! How a server is verified, and what a load says to it: the same whoever has started it.
 
-use super::Proof;
+use super::VerifySpec;
 use crate::contract::{Fixture, Inspection, Wanted, Way};
-use crate::get::Spoken;
-use crate::side::{Ask, Http2};
+use crate::get::Endpoint;
+use crate::side::{Workload, Http2};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Target};
 use prony_record::Load;
@@ -46,7 +46,7 @@ impl Reached<'_> {
         }
     }
 
-    fn inspection(&self, how: &Proof<'_>) -> Inspection<'_> {
+    fn inspection(&self, how: &VerifySpec<'_>) -> Inspection<'_> {
         let inspection = Inspection::new(how.depth, how.seed).by(self.way(how.http2));
         match self.expected_failures {
             Some(known) => inspection.knowing(known),
@@ -54,8 +54,8 @@ impl Reached<'_> {
         }
     }
 
-    fn spoken(&self, how: &Proof<'_>) -> Spoken<'_> {
-        Spoken {
+    fn endpoint(&self, how: &VerifySpec<'_>) -> Endpoint<'_> {
+        Endpoint {
             authority: self.authority,
             tls: self.tls.is_some(),
             http2: how.http2,
@@ -63,15 +63,15 @@ impl Reached<'_> {
     }
 
     /// Proves that it answers what is asked.
-    pub fn verify(&self, how: &Proof<'_>) -> Result<(), String> {
-        match how.ask {
-            Ask::Get(_) | Ask::Call(_) | Ask::Socket(_) => Ok(()),
-            Ask::Prepared(prepared) => prepared.prove(&self.target, self.tls, how.seed),
-            Ask::Requests { asked, .. } => {
+    pub fn verify(&self, how: &VerifySpec<'_>) -> Result<(), String> {
+        match how.workload {
+            Workload::Get(_) | Workload::Call(_) | Workload::Socket(_) => Ok(()),
+            Workload::Prepared(prepared) => prepared.prove(&self.target, self.tls, how.seed),
+            Workload::Requests { asked, .. } => {
                 let place = (&self.target, self.tls);
-                asked.prove(place, &self.spoken(how), (how.depth, how.seed))
+                asked.prove(place, &self.endpoint(how), (how.depth, how.seed))
             }
-            Ask::Contract(contract) => self
+            Workload::Contract(contract) => self
                 .inspection(how)
                 .of(*contract, self.plain.clone()?, self.fixture)
                 .map(drop)
@@ -80,15 +80,15 @@ impl Reached<'_> {
     }
 
     /// Gives what a load says to it, and expects from it.
-    pub fn dialogue(&self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, String> {
+    pub fn dialogue(&self, how: &VerifySpec<'_>, load: &Load) -> Result<Dialogue, String> {
         let secure = self.tls.is_some();
-        match how.ask {
-            Ask::Prepared(prepared) => Ok(prepared.dialogue.clone()),
-            Ask::Get(get) => get.dialogue(self.plain.clone()?, &self.spoken(how), load.keepalive),
-            Ask::Call(rpc) => rpc.dialogue(self.plain.clone()?, self.authority, secure, how.http2),
-            Ask::Socket(socket) => socket.dialogue(self.plain.clone()?, self.authority, load),
-            Ask::Requests { asked, .. } => asked.dialogue(&self.spoken(how), load.keepalive),
-            Ask::Contract(contract) => self
+        match how.workload {
+            Workload::Prepared(prepared) => Ok(prepared.dialogue.clone()),
+            Workload::Get(get) => get.dialogue(self.plain.clone()?, &self.endpoint(how), load.keepalive),
+            Workload::Call(rpc) => rpc.dialogue(self.plain.clone()?, self.authority, secure, how.http2),
+            Workload::Socket(socket) => socket.dialogue(self.plain.clone()?, self.authority, load),
+            Workload::Requests { asked, .. } => asked.dialogue(&self.endpoint(how), load.keepalive),
+            Workload::Contract(contract) => self
                 .inspection(how)
                 .dialogue(
                     *contract,

@@ -6,7 +6,7 @@ mod sessions;
 
 use super::{Folder, RequestsError, Server};
 use crate::contract::{Depth, SILENCE_LIMIT};
-use crate::get::Spoken;
+use crate::get::Endpoint;
 use crate::source::{Mistake, Source};
 use line::Line;
 use prony_engine::protocol::mix::{MILLION, Think, over_h2};
@@ -143,14 +143,14 @@ impl Asked {
         })
     }
 
-    /// Proves that the server at this target answers as it must; `spoken` says how it is spoken to.
+    /// Proves that the server at this target answers as it must; `endpoint` says how it is spoken to.
     ///
     /// # Errors
     /// The first request that it did not answer so, and what was wrong.
     pub fn prove(
         &self,
         place: (&Target, Option<&TlsOptions>),
-        spoken: &Spoken<'_>,
+        endpoint: &Endpoint<'_>,
         how: (Depth, u64),
     ) -> Result<(), String> {
         let ((target, tls), (depth, seed)) = (place, how);
@@ -158,7 +158,7 @@ impl Asked {
             Depth::Quick => &[Way::Whole],
             Depth::Full | Depth::Thorough => self.ways.as_slice(),
         };
-        let mix = self.mix(spoken, true)?;
+        let mix = self.mix(endpoint, true)?;
         // The first that fails is what is told.
         let go_on = &mut |tried: &Tried| tried.wrong.is_none();
         let all = verify(&mix, target, tls, seed, SILENCE_LIMIT, ways, go_on);
@@ -181,13 +181,13 @@ impl Asked {
     ///
     /// # Errors
     /// When it cannot be said over HTTP/2, in words.
-    pub fn dialogue(&self, spoken: &Spoken<'_>, keepalive: bool) -> Result<Dialogue, String> {
-        Ok(Dialogue::Mix(Box::new(self.mix(spoken, keepalive)?)))
+    pub fn dialogue(&self, endpoint: &Endpoint<'_>, keepalive: bool) -> Result<Dialogue, String> {
+        Ok(Dialogue::Mix(Box::new(self.mix(endpoint, keepalive)?)))
     }
 
-    fn mix(&self, spoken: &Spoken<'_>, keepalive: bool) -> Result<Mix, String> {
-        spoken
-            .mix(self.mix.for_host(spoken.authority, keepalive))
+    fn mix(&self, endpoint: &Endpoint<'_>, keepalive: bool) -> Result<Mix, String> {
+        endpoint
+            .mix(self.mix.for_host(endpoint.authority, keepalive))
             .map_err(|wrong| format!("{}: {wrong}", self.file))
     }
 }

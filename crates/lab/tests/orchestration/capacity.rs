@@ -1,7 +1,7 @@
-use crate::fakes::{Behaviour, ask, lab, side, world};
+use crate::fakes::{Behaviour, workload, lab, side, world};
 use prony_lab::capacity::overload::{AFTER, OVERLOAD, RECOVERY};
 use prony_lab::capacity::{Capacity, CapacityError, Found};
-use prony_lab::duel::Manner;
+use prony_lab::duel::LoadSpec;
 use prony_lab::interrupt::Interrupt;
 use prony_record::service::{LatencyLimit, Limits, Outcome, RateStep};
 use prony_record::{Load, Recording, Step};
@@ -32,8 +32,8 @@ fn search_within(
     let (world, host, generator) = world(&[("it", behaviour)]);
     world.interrupt_in.set(interrupt_in);
     let interrupt = Interrupt::default();
-    let manner = Manner {
-        ask: ask(),
+    let spec = LoadSpec {
+        workload: workload(),
         load: Load::default(),
         given: Given {
             duration: Some(Duration::from_secs(6)),
@@ -45,7 +45,7 @@ fn search_within(
     let capacity = Capacity {
         lab: lab(&host, &generator, &interrupt),
         side: &side,
-        manner: &manner,
+        spec: &spec,
         max_connections: 1_000,
         limits: Limits {
             latency,

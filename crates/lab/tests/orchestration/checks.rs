@@ -1,9 +1,9 @@
 //! Every check of a measurement, planted in a duel and, where it applies, in a capacity search: it is
 //! raised for the side that has the fault, and for no other.
 
-use crate::fakes::{Behaviour, ask, lab, side, world};
+use crate::fakes::{Behaviour, workload, lab, side, world};
 use prony_lab::capacity::Capacity;
-use prony_lab::duel::{Duel, Manner, Time};
+use prony_lab::duel::{Duel, LoadSpec, Time};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
 use prony_lab::side::{Side, What};
@@ -227,9 +227,9 @@ fn sides(check: &str) -> [Side; 2] {
     sides
 }
 
-fn manner() -> Manner {
-    Manner {
-        ask: ask(),
+fn spec() -> LoadSpec {
+    LoadSpec {
+        workload: workload(),
         load: Load::default(),
         given: Given {
             connections: Some(64),
@@ -268,7 +268,7 @@ fn each_is_raised_in_a_duel() {
         let (_world, host, generator) =
             world(&[("calm", Behaviour::default()), ("planted", behaviour)]);
         let interrupt = Interrupt::default();
-        let (sides, manner) = (sides(check), manner());
+        let (sides, spec) = (sides(check), spec());
         let terms = Terms {
             quantities: Quantity::ALL.to_vec(),
             most: 3,
@@ -280,7 +280,7 @@ fn each_is_raised_in_a_duel() {
         let duel = Duel {
             lab: lab(&host, &generator, &interrupt),
             sides: &sides,
-            manner: &manner,
+            spec: &spec,
             terms: &terms,
             time: Time::Unlimited,
         };
@@ -306,11 +306,11 @@ fn each_that_applies_is_raised_in_a_capacity_search() {
         }
         let (_world, host, generator) = world(&[("planted", behaviour)]);
         let interrupt = Interrupt::default();
-        let (side, manner) = (side("planted"), manner());
+        let (side, spec) = (side("planted"), spec());
         let capacity = Capacity {
             lab: lab(&host, &generator, &interrupt),
             side: &side,
-            manner: &manner,
+            spec: &spec,
             max_connections: 1_000,
             limits: Limits {
                 latency: vec![LatencyLimit {

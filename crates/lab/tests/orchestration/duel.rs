@@ -1,5 +1,5 @@
-use crate::fakes::{Behaviour, ask, lab, side, world};
-use prony_lab::duel::{Duel, DuelError, Manner, Time};
+use crate::fakes::{Behaviour, workload, lab, side, world};
+use prony_lab::duel::{Duel, DuelError, LoadSpec, Time};
 use prony_lab::event::Event;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
@@ -11,9 +11,9 @@ use prony_verdict::seen::Seen;
 use std::time::Duration;
 
 /// All that a pilot would decide is said, but for the rate, if that is none.
-fn manner(rate: Option<f64>) -> Manner {
-    Manner {
-        ask: ask(),
+fn spec(rate: Option<f64>) -> LoadSpec {
+    LoadSpec {
+        workload: workload(),
         load: Load::default(),
         given: Given {
             connections: Some(64),
@@ -68,11 +68,11 @@ fn duel(
     let (_world, host, generator) = world(servers);
     let interrupt = Interrupt::default();
     let sides: Vec<_> = servers.iter().map(|(name, _)| side(name)).collect();
-    let manner = manner(None);
+    let spec = spec(None);
     let duel = Duel {
         lab: lab(&host, &generator, &interrupt),
         sides: &sides,
-        manner: &manner,
+        spec: &spec,
         terms,
         time: Time::Unlimited,
     };
@@ -106,12 +106,12 @@ fn cpu_time_is_compared_at_other_rates_if_asked() {
     let (_world, host, generator) = world(&[("old", noisy(10_000.0)), ("new", noisy(10_000.0))]);
     let interrupt = Interrupt::default();
     let sides = [side("old"), side("new")];
-    let (mut manner, terms) = (manner(Some(5_000.0)), terms(4, true));
-    manner.given.other_rates = true;
+    let (mut spec, terms) = (spec(Some(5_000.0)), terms(4, true));
+    spec.given.other_rates = true;
     let duel = Duel {
         lab: lab(&host, &generator, &interrupt),
         sides: &sides,
-        manner: &manner,
+        spec: &spec,
         terms: &terms,
         time: Time::Unlimited,
     };
@@ -190,15 +190,15 @@ fn threads_grow_where_there_are_cpus_for_them() {
 #[test]
 fn sides_of_a_round_get_the_same_arrivals_and_other_values() {
     let (world, host, generator) = world(&[("a", noisy(10_000.0)), ("b", noisy(10_000.0))]);
-    let (interrupt, sides, manner) = (
+    let (interrupt, sides, spec) = (
         Interrupt::default(),
         [side("a"), side("b")],
-        manner(Some(100.0)),
+        spec(Some(100.0)),
     );
     let duel = Duel {
         lab: lab(&host, &generator, &interrupt),
         sides: &sides,
-        manner: &manner,
+        spec: &spec,
         terms: &terms(3, true),
         time: Time::Unlimited,
     };
@@ -309,12 +309,12 @@ fn an_interrupt_keeps_whole_rounds() {
     let (world, host, generator) = world(&[("a", noisy(9_000.0)), ("b", noisy(10_000.0))]);
     let interrupt = Interrupt::default();
     let sides = [side("a"), side("b")];
-    let manner = manner(Some(1_000.0));
+    let spec = spec(Some(1_000.0));
     let terms = terms(60, true);
     let duel = Duel {
         lab: lab(&host, &generator, &interrupt),
         sides: &sides,
-        manner: &manner,
+        spec: &spec,
         terms: &terms,
         time: Time::Unlimited,
     };
@@ -333,12 +333,12 @@ fn sides_are_loaded_there_and_back() {
     let (world, host, generator) = world(&[("a", noisy(9_000.0)), ("b", noisy(10_000.0))]);
     let interrupt = Interrupt::default();
     let sides = [side("a"), side("b")];
-    let manner = manner(Some(1_000.0));
+    let spec = spec(Some(1_000.0));
     let terms = terms(2, true);
     let duel = Duel {
         lab: lab(&host, &generator, &interrupt),
         sides: &sides,
-        manner: &manner,
+        spec: &spec,
         terms: &terms,
         time: Time::Unlimited,
     };
@@ -368,12 +368,12 @@ fn done_in_rounds(no_pause: bool, fails: Option<u32>) -> Vec<String> {
     let (world, host, generator) = world(&[("a", noisy(9_000.0)), ("b", noisy(10_000.0))]);
     world.lost_in.set(fails.map(|load| 2 * PILOT + load));
     let (interrupt, sides) = (Interrupt::default(), [side("a"), side("b")]);
-    let mut manner = manner(Some(1_000.0));
-    manner.given.no_pause = no_pause;
+    let mut spec = spec(Some(1_000.0));
+    spec.given.no_pause = no_pause;
     let duel = Duel {
         lab: lab(&host, &generator, &interrupt),
         sides: &sides,
-        manner: &manner,
+        spec: &spec,
         terms: &terms(2, true),
         time: Time::Unlimited,
     };
@@ -508,11 +508,11 @@ fn what_cannot_be_found_in_time_is_left_out_and_given_up() {
     ]);
     let interrupt = Interrupt::default();
     let sides = [side("old"), side("new")];
-    let (manner, terms) = (manner(Some(5_000.0)), terms(40, false));
+    let (spec, terms) = (spec(Some(5_000.0)), terms(40, false));
     let duel = Duel {
         lab: lab(&host, &generator, &interrupt),
         sides: &sides,
-        manner: &manner,
+        spec: &spec,
         terms: &terms,
         time: Time::Unlimited,
     };
@@ -544,14 +544,14 @@ fn by_default(servers: &[(&str, Behaviour)]) -> (Seen, Vec<Recording>, Terms) {
     let (_world, host, generator) = world(servers);
     let interrupt = Interrupt::default();
     let sides: Vec<_> = servers.iter().map(|(name, _)| side(name)).collect();
-    let manner = Manner {
+    let spec = LoadSpec {
         given: Given::default(),
-        ..manner(None)
+        ..spec(None)
     };
     let duel = Duel {
         lab: lab(&host, &generator, &interrupt),
         sides: &sides,
-        manner: &manner,
+        spec: &spec,
         terms: &terms(3, true),
         time: Time::Unlimited,
     };
@@ -649,13 +649,13 @@ fn rounds_are_planned_by_their_length_and_the_time_there_is() {
     let (_world, host, generator) = world(&[("a", noisy(9_000.0)), ("b", noisy(10_000.0))]);
     let interrupt = Interrupt::default();
     let sides = [side("a"), side("b")];
-    let manner = manner(Some(1_000.0));
+    let spec = spec(Some(1_000.0));
     let wanted = terms(60, false);
     // Made up, rounds take no time but what is expected of them: some 4 s.
     let duel = Duel {
         lab: lab(&host, &generator, &interrupt),
         sides: &sides,
-        manner: &manner,
+        spec: &spec,
         terms: &wanted,
         time: Time::AtMost(Duration::from_secs(20)),
     };

@@ -5,11 +5,11 @@ use prony_engine::{Dialogue, Error, Nanos, Plan, Target};
 use prony_lab::builder::{BuildError, Built};
 use prony_lab::catalog::Server;
 use prony_lab::contract::Contract;
-use prony_lab::generator::{Generator, Steer, Wheel};
-use prony_lab::host::{Host, Looks, Proof, Started, Watched};
+use prony_lab::generator::{Generator, LoadController, LoadControl};
+use prony_lab::host::{Host, Watcher, VerifySpec, Started, Watched};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
-use prony_lab::side::{Ask, Candidate, Role, Running, Side, What};
+use prony_lab::side::{Workload, Candidate, Role, Running, Side, What};
 use prony_lab::topology::Topology;
 use prony_lab::tree::Root;
 use prony_lab::trial::Lab;
@@ -209,8 +209,8 @@ pub fn side(name: &str) -> Side {
     }
 }
 
-pub fn ask() -> Ask {
-    Ask::Contract(Contract::TcpEcho)
+pub fn workload() -> Workload {
+    Workload::Contract(Contract::TcpEcho)
 }
 
 pub struct FakeServer {
@@ -298,11 +298,11 @@ impl Host for FakeHost {
         Ok(server)
     }
 
-    fn attach(&self, _running: &Running, _ask: &Ask) -> Result<FakeServer, Failure> {
+    fn attach(&self, _running: &Running, _ask: &Workload) -> Result<FakeServer, Failure> {
         Err(Failure::new(Step::Start, "there is nothing else"))
     }
 
-    fn put_behind(
+    fn attach_upstream(
         &self,
         _gateway: &mut FakeServer,
         upstream: &Candidate<'_>,
@@ -342,11 +342,11 @@ impl Started for FakeServer {
         1
     }
 
-    fn verify(&mut self, step: Step, _how: &Proof<'_>) -> Result<(), Failure> {
+    fn verify(&mut self, step: Step, _how: &VerifySpec<'_>) -> Result<(), Failure> {
         self.fails_at(step)
     }
 
-    fn dialogue(&mut self, _how: &Proof<'_>, _load: &Load) -> Result<Dialogue, Failure> {
+    fn dialogue(&mut self, _how: &VerifySpec<'_>, _load: &Load) -> Result<Dialogue, Failure> {
         Ok(Dialogue::Echo(b"x".to_vec()))
     }
 
@@ -399,7 +399,7 @@ pub struct FakeWatch {
     measured: Shared<(Nanos, Nanos)>,
 }
 
-impl Looks for FakeWatch {
+impl Watcher for FakeWatch {
     fn measure(&self, from: Nanos, until: Nanos) {
         self.measured.set((from, until));
     }
@@ -436,13 +436,13 @@ impl Looks for FakeWatch {
 }
 
 /// Steers a load whose time is made up.
-struct FakeWheel {
+struct FakeLoadControl {
     now: Shared<Nanos>,
     measured: Shared<Option<(Nanos, Nanos)>>,
     stopped: Shared<bool>,
 }
 
-impl Wheel for FakeWheel {
+impl LoadControl for FakeLoadControl {
     fn elapsed(&self) -> Nanos {
         self.now.get()
     }
@@ -462,7 +462,7 @@ impl Generator for FakeGenerator {
         &self,
         plan: &Plan,
         interrupt: &Interrupt,
-        steer: &mut dyn Steer,
+        controller: &mut dyn LoadController,
     ) -> Result<Observation, Error> {
         let Target::Unix(name) = &plan.target else {
             unreachable!("see the server's target")
@@ -485,12 +485,12 @@ impl Generator for FakeGenerator {
         let reached = (behaviour.capacity * (behaviour.noise)(number) * left).min(most);
         let rate = plan.load.rate.unwrap_or(f64::INFINITY).min(reached);
         let length = plan.load.window.0.as_nanos() as Nanos;
-        let wheel = FakeWheel {
+        let control = FakeLoadControl {
             now: Shared::new(0),
-            measured: Shared::new(steer.at_once().map(|length| (0, length))),
+            measured: Shared::new(controller.at_once().map(|length| (0, length))),
             stopped: Shared::new(false),
         };
-        steer.began(0, &wheel);
+        controller.began(0, &control);
         let latency = (behaviour.latency * SECOND as f64) as Nanos;
         let time = response_time(plan, rate, reached).max(latency);
         let overload = plan.load.rate.is_some_and(|due| due > reached) || stuck;
@@ -512,8 +512,8 @@ impl Generator for FakeGenerator {
             window.outstanding = (behind * window.end_ns() as f64 / SECOND as f64) as u64;
             let time = if index < slow { TOO_LONG } else { time };
             (window.p50_ns, window.p99_ns) = (Some(time), Some(time));
-            wheel.now.set(window.end_ns());
-            if let Some((from, until)) = wheel.measured.get()
+            control.now.set(window.end_ns());
+            if let Some((from, until)) = control.measured.get()
                 && window.start_ns >= from
             {
                 if window.start_ns >= until {
@@ -521,16 +521,16 @@ impl Generator for FakeGenerator {
                 }
                 window.phase = Phase::Measure;
             }
-            steer.window(&window, &wheel);
+            controller.window(&window, &control);
             windows.push(window);
             if self.0.interrupt_in.get() == Some(number) {
                 interrupt.fire();
             }
-            if wheel.stopped.get() || interrupt.fired() || index > 10_000 {
+            if control.stopped.get() || interrupt.fired() || index > 10_000 {
                 break;
             }
         }
-        let mut seen = observation(plan, &wheel, windows, rate, time);
+        let mut seen = observation(plan, &control, windows, rate, time);
         (behaviour.seen)(&mut seen);
         Ok(seen)
     }
@@ -551,14 +551,14 @@ fn response_time(plan: &Plan, rate: f64, reached: f64) -> Nanos {
 
 fn observation(
     plan: &Plan,
-    wheel: &FakeWheel,
+    control: &FakeLoadControl,
     windows: Vec<Window>,
     rate: f64,
     time: Nanos,
 ) -> Observation {
-    let (from, until) = wheel.measured.get().unwrap_or_default();
+    let (from, until) = control.measured.get().unwrap_or_default();
     let until = match plan.load.extent {
-        Extent::Duration(_) => until.min(wheel.now.get()),
+        Extent::Duration(_) => until.min(control.now.get()),
         Extent::Requests(n) => from + (n as f64 / rate * SECOND as f64) as Nanos,
     };
     let measured_ns = until.saturating_sub(from);

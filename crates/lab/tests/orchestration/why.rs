@@ -1,9 +1,9 @@
-use crate::fakes::{Behaviour, ask, lab, side, world};
-use prony_lab::duel::Manner;
+use crate::fakes::{Behaviour, workload, lab, side, world};
+use prony_lab::duel::LoadSpec;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::side::{Side, What};
 use prony_lab::tree::Root;
-use prony_lab::why::{Anatomist, Look, Looking, Outcome, Refused, Sight, Why};
+use prony_lab::why::{Anatomist, ProbeMode, RunningProbe, Outcome, Refused, Sight, Why};
 use prony_record::anatomy::Dissections;
 use prony_record::design::Pilot;
 use prony_record::{Load, Step};
@@ -14,14 +14,14 @@ use std::time::Duration;
 
 /// Allows these looks, and notes those that are taken.
 struct Fake {
-    allowed: Vec<Look>,
-    taken: RefCell<Vec<Look>>,
+    allowed: Vec<ProbeMode>,
+    taken: RefCell<Vec<ProbeMode>>,
     /// Number of processes in each clean-up of traces.
     cleaned: RefCell<Vec<usize>>,
 }
 
 struct FakeLooking<'a> {
-    look: Look,
+    look: ProbeMode,
     of: &'a Fake,
 }
 
@@ -30,8 +30,8 @@ impl Anatomist for Fake {
         &self,
         _root: Root,
         _cpus: &[usize],
-        look: Look,
-    ) -> Result<Box<dyn Looking + '_>, Refused> {
+        look: ProbeMode,
+    ) -> Result<Box<dyn RunningProbe + '_>, Refused> {
         match self.allowed.contains(&look) {
             true => Ok(Box::new(FakeLooking { look, of: self })),
             false => Err(Refused {
@@ -46,7 +46,7 @@ impl Anatomist for Fake {
     }
 }
 
-impl Looking for FakeLooking<'_> {
+impl RunningProbe for FakeLooking<'_> {
     fn measure(&self, _from: u64, _until: u64) {
         self.of.taken.borrow_mut().push(self.look);
     }
@@ -58,10 +58,10 @@ impl Looking for FakeLooking<'_> {
         };
         Sight {
             stacks: match self.look {
-                Look::Waits => one(Look::Waits, "main;lock", 500),
-                _ => one(Look::Stacks, "main;work", 7),
+                ProbeMode::Waits => one(ProbeMode::Waits, "main;lock", 500),
+                _ => one(ProbeMode::Stacks, "main;work", 7),
             },
-            calls: one(Look::Calls, "sendto", 9),
+            calls: one(ProbeMode::Calls, "sendto", 9),
             counts: BTreeMap::from([("voluntary switches".into(), 3.0)]),
             lost: 0,
             unnamed: Vec::new(),
@@ -89,8 +89,8 @@ fn look_with(fake: &Fake, rounds: u32, fails: Option<(Step, u32)>, sides: &[Side
     let servers = [("a", server(50_000.0)), ("b", server(40_000.0))];
     let (_world, host, generator) = world(&servers);
     let interrupt = Interrupt::default();
-    let manner = Manner {
-        ask: ask(),
+    let spec = LoadSpec {
+        workload: workload(),
         load: Load::default(),
         given: Given {
             connections: Some(64),
@@ -103,12 +103,12 @@ fn look_with(fake: &Fake, rounds: u32, fails: Option<(Step, u32)>, sides: &[Side
         alone_ns: 100_000,
         ..Pilot::default()
     };
-    let design = design(vec![pilot; sides.len()], &manner.given, (false, true)).unwrap();
+    let design = design(vec![pilot; sides.len()], &spec.given, (false, true)).unwrap();
     let why = Why {
         lab: lab(&host, &generator, &interrupt),
         anatomist: fake,
         sides,
-        manner: &manner,
+        spec: &spec,
         design: &design,
         duration: Duration::from_secs(1),
         rate: 10_000.0,
@@ -120,7 +120,7 @@ fn look_with(fake: &Fake, rounds: u32, fails: Option<(Step, u32)>, sides: &[Side
 #[test]
 fn every_round_looks_at_every_side_in_every_way_twice() {
     let fake = Fake {
-        allowed: vec![Look::Plain, Look::Stacks, Look::Calls, Look::Waits],
+        allowed: vec![ProbeMode::Plain, ProbeMode::Stacks, ProbeMode::Calls, ProbeMode::Waits],
         taken: RefCell::default(),
         cleaned: RefCell::default(),
     };
@@ -137,14 +137,14 @@ fn every_round_looks_at_every_side_in_every_way_twice() {
     }
     let taken = fake.taken.borrow();
     let times = |look| taken.iter().filter(|it| **it == look).count();
-    let all = [Look::Plain, Look::Stacks, Look::Calls, Look::Waits];
+    let all = [ProbeMode::Plain, ProbeMode::Stacks, ProbeMode::Calls, ProbeMode::Waits];
     assert_eq!(all.map(times), [12; 4]);
 }
 
 #[test]
 fn a_server_that_fails_ends_it_and_whole_rounds_are_kept() {
     let fake = Fake {
-        allowed: vec![Look::Plain, Look::Stacks, Look::Calls],
+        allowed: vec![ProbeMode::Plain, ProbeMode::Stacks, ProbeMode::Calls],
         taken: RefCell::default(),
         cleaned: RefCell::default(),
     };
@@ -159,7 +159,7 @@ fn a_server_that_fails_ends_it_and_whole_rounds_are_kept() {
 #[test]
 fn a_server_with_a_profile_is_loaded_without_it_too_and_cleaned_up_after() {
     let fake = Fake {
-        allowed: vec![Look::Plain, Look::Stacks],
+        allowed: vec![ProbeMode::Plain, ProbeMode::Stacks],
         taken: RefCell::default(),
         cleaned: RefCell::default(),
     };
@@ -194,7 +194,7 @@ fn a_server_with_a_profile_is_loaded_without_it_too_and_cleaned_up_after() {
         .taken
         .borrow()
         .iter()
-        .filter(|it| **it == Look::Stacks)
+        .filter(|it| **it == ProbeMode::Stacks)
         .count();
     assert_eq!(stacks, 8);
 }
@@ -202,7 +202,7 @@ fn a_server_with_a_profile_is_loaded_without_it_too_and_cleaned_up_after() {
 #[test]
 fn what_is_refused_is_said_once_and_the_rest_is_done() {
     let fake = Fake {
-        allowed: vec![Look::Plain],
+        allowed: vec![ProbeMode::Plain],
         taken: RefCell::default(),
         cleaned: RefCell::default(),
     };

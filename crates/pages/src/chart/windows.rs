@@ -42,7 +42,7 @@ pub(super) fn charts(material: &Material) -> Vec<Chart> {
 }
 
 /// A trial over time.
-struct Course {
+struct TrialSeries {
     round: u32,
     /// Middle of each window in seconds since the measurement began, its rate, and its phase.
     points: Vec<(f64, f64, Phase)>,
@@ -54,7 +54,7 @@ struct Course {
     end: f64,
 }
 
-fn course(part: &Part) -> Option<Course> {
+fn series(part: &Part) -> Option<TrialSeries> {
     let windows: Vec<&Window> = part
         .recording
         .windows
@@ -78,7 +78,7 @@ fn course(part: &Part) -> Option<Course> {
         .collect();
     let rates: Vec<f64> = measured.iter().map(|window| rate(window)).collect();
     let found = change_points(&rates, penalty(rates.len()), SHORTEST).unwrap_or_default();
-    Some(Course {
+    Some(TrialSeries {
         round: part.trial().round + 1,
         points: points.collect(),
         changes: found
@@ -94,11 +94,11 @@ fn course(part: &Part) -> Option<Course> {
 
 fn chart(material: &Material, cell: &CellReport, most: usize) -> Option<Chart> {
     let parts = material.trials_of(cell);
-    let courses: Vec<Course> = parts.iter().filter_map(|part| course(part)).collect();
+    let courses: Vec<TrialSeries> = parts.iter().filter_map(|part| series(part)).collect();
     let drawn = &courses[..courses.len().min(TRIALS)];
     if drawn
         .iter()
-        .map(|course| course.points.len())
+        .map(|series| series.points.len())
         .max()
         .unwrap_or(0)
         < 3
@@ -109,12 +109,12 @@ fn chart(material: &Material, cell: &CellReport, most: usize) -> Option<Chart> {
     let look = material.series.look(&label);
     let thinned: Vec<Vec<(f64, f64, Phase)>> = drawn
         .iter()
-        .map(|course| thin(&course.points, most))
+        .map(|series| thin(&series.points, most))
         .collect();
     let all = || thinned.iter().flatten();
-    let end = drawn.iter().map(|course| course.end).fold(0.0, f64::max);
+    let end = drawn.iter().map(|series| series.end).fold(0.0, f64::max);
     // A long warm-up is not to squeeze what was measured: at most twice its length is drawn.
-    let begin = drawn.iter().map(|course| -course.warmup);
+    let begin = drawn.iter().map(|series| -series.warmup);
     let begin = begin.fold(0.0, f64::min).max(-2.0 * end);
     let x = |value: f64| LEFT + (RIGHT - LEFT) * (value - begin) / (end - begin).max(1e-9);
     let scale = Scale::from_zero(all().filter(|point| point.0 >= begin).map(|point| point.1));
@@ -136,11 +136,11 @@ fn chart(material: &Material, cell: &CellReport, most: usize) -> Option<Chart> {
         }
         text.label x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 32.0)) text-anchor="middle" { "seconds since the measurement began" }
         g class=(format!("course {}", look.class())) {
-            @for (course, points) in drawn.iter().zip(&thinned) {
-                path.m.line d=(line(points, begin, &x, &y)) tabindex="-1" role="img" aria-label=(words(&label, course)) {}
-                @for change in &course.changes {
+            @for (series, points) in drawn.iter().zip(&thinned) {
+                path.m.line d=(line(points, begin, &x, &y)) tabindex="-1" role="img" aria-label=(words(&label, series)) {}
+                @for change in &series.changes {
                     path.m.change d=(format!("M{} {}v{}", px(x(*change)), px(TOP), px(BOTTOM - TOP))) tabindex="-1"
-                        role="img" aria-label=(format!("{label}, round {}: the rate changes {change:.2} s into the measurement", course.round)) {}
+                        role="img" aria-label=(format!("{label}, round {}: the rate changes {change:.2} s into the measurement", series.round)) {}
                 }
             }
         }
@@ -153,17 +153,17 @@ fn chart(material: &Material, cell: &CellReport, most: usize) -> Option<Chart> {
         ("fastest", Align::Right),
         ("changes at", Align::Left),
     ]);
-    for course in &courses {
-        let (slow, fast) = extremes(course);
-        let changes: Vec<String> = course
+    for series in &courses {
+        let (slow, fast) = extremes(series);
+        let changes: Vec<String> = series
             .changes
             .iter()
             .map(|at| format!("{at:.2} s"))
             .collect();
         table.row([
-            course.round.to_string(),
-            course.points.len().to_string(),
-            show::time(course.warmup * 1e9),
+            series.round.to_string(),
+            series.points.len().to_string(),
+            show::time(series.warmup * 1e9),
             show::rate(slow),
             show::rate(fast),
             changes.join(", "),
@@ -171,7 +171,7 @@ fn chart(material: &Material, cell: &CellReport, most: usize) -> Option<Chart> {
     }
     let changed = courses
         .iter()
-        .filter(|course| !course.changes.is_empty())
+        .filter(|series| !series.changes.is_empty())
         .count();
     let note = match (changed, courses.len() - drawn.len()) {
         (0, 0) => String::new(),
@@ -210,8 +210,8 @@ fn show_seconds(seconds: f64) -> String {
     text.trim_end_matches(".0").to_owned()
 }
 
-fn extremes(course: &Course) -> (f64, f64) {
-    course
+fn extremes(series: &TrialSeries) -> (f64, f64) {
+    series
         .points
         .iter()
         .filter(|point| point.2 == Phase::Measure)
@@ -220,14 +220,14 @@ fn extremes(course: &Course) -> (f64, f64) {
         })
 }
 
-fn words(label: &str, course: &Course) -> String {
-    let (slow, fast) = extremes(course);
+fn words(label: &str, series: &TrialSeries) -> String {
+    let (slow, fast) = extremes(series);
     format!(
         "{label}, round {}: windows from {} to {} after {} of warm-up",
-        course.round,
+        series.round,
         show::rate(slow),
         show::rate(fast),
-        show::time(course.warmup * 1e9)
+        show::time(series.warmup * 1e9)
     )
 }
 

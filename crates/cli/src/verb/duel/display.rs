@@ -37,7 +37,7 @@ impl Display {
     }
 
     /// Something has happened.
-    pub fn hear(&mut self, event: &Event<'_>) {
+    pub fn on_event(&mut self, event: &Event<'_>) {
         match event {
             Event::Round(number) => {
                 self.round =

@@ -9,7 +9,7 @@ use crate::args::grpc::Called;
 use crate::args::request::Request;
 use crate::args::shape::for_http1;
 use crate::args::{Duel, Places};
-use crate::http2::Manners;
+use crate::http2::ProtocolOptions;
 use crate::machines::Elsewhere;
 use crate::request::PAUSES;
 use crate::target::{self, is_url};
@@ -18,13 +18,13 @@ use prony_engine::Target;
 use prony_lab::builder::{BuildError, Builder, Built};
 use prony_lab::catalog::{Catalog, Server};
 use prony_lab::contract::Contract;
-use prony_lab::duel::Manner;
+use prony_lab::duel::LoadSpec;
 use prony_lab::get::Get;
 use prony_lab::host::Host;
 use prony_lab::manifest::on_path;
 use prony_lab::requests::Server as Asking;
-use prony_lab::requests::verify::Asked;
-use prony_lab::side::{Ask, Role, Running, Side, What};
+use prony_lab::requests::verify::RequestFile;
+use prony_lab::side::{Workload, Role, Running, Side, What};
 use prony_lab::socket::Socket;
 use prony_record::load::Over;
 use prony_record::{Failure, Load};
@@ -40,7 +40,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The sides, how they are loaded, and what goes with them when it is over.
 pub struct Chosen {
     pub sides: Vec<Side>,
-    pub manner: Manner,
+    pub spec: LoadSpec,
     _worktrees: Vec<Worktree>,
 }
 
@@ -108,7 +108,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             "--build builds revisions or folders, and there are none"
         ));
     }
-    let manners = Manners {
+    let protocol_options = ProtocolOptions {
         tls: &args.tls,
         protocol: &args.protocol,
         messages: &args.messages,
@@ -116,7 +116,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         connect: &args.connect,
         calls: calls(args.called.call.as_deref(), args.contract),
     };
-    manners.fit(&args.sides)?;
+    protocol_options.fit(&args.sides)?;
     args.around.fit(&args.sides)?;
     if let Some(setup) = &args.setup {
         eprintln!("setting up: {setup}");
@@ -146,7 +146,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             }
             let all = args.sides.iter();
             let all = all.enumerate().map(|(place, word)| {
-                side((place, word), (&manners, &args.request), &catalog, &site)
+                side((place, word), (&protocol_options, &args.request), &catalog, &site)
             });
             let mut found: (Vec<Side>, Vec<Hint>) =
                 all.collect::<Result<Vec<_>>>()?.into_iter().unzip();
@@ -163,15 +163,15 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             ..first.clone()
         }));
     }
-    manners.speak(&mut sides);
+    protocol_options.speak(&mut sides);
     number_doubles(&mut sides);
     // With the names that they have now.
     args.around.put(&mut sides);
-    let ask = match &args.asked.file {
-        _ if over_ws(&manners, &hints) => {
+    let workload = match &args.asked.file {
+        _ if over_ws(&protocol_options, &hints) => {
             let path = args.path.as_deref();
             socket(
-                &manners,
+                &protocol_options,
                 (args.contract, path),
                 &args.request,
                 &args.asked,
@@ -181,15 +181,15 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         Some(file) => of_file(file, &args.asked, args.contract, &args.request, &hints)?,
         None => {
             let get = args.path.as_deref();
-            ask(args.contract, get, &args.request, &args.called, &hints)?
+            workload(args.contract, get, &args.request, &args.called, &hints)?
         }
     };
-    spoken(&ask, &sides)?;
+    spoken(&workload, &sides)?;
     let load = args.driven.load(&args.protocol);
     Ok(Chosen {
-        manner: Manner {
-            load: shaped(load, &manners, &ask, &sides)?,
-            ask,
+        spec: LoadSpec {
+            load: shaped(load, &protocol_options, &workload, &sides)?,
+            workload,
             given: Given {
                 no_pause: args.no_pause,
                 other_rates: args.cpu_rates,
@@ -229,8 +229,8 @@ pub struct One<'a> {
     pub contract: Option<Contract>,
     pub request: &'a Request,
     pub called: &'a Called,
-    pub asked: &'a crate::args::request::Asked,
-    pub manners: Manners<'a>,
+    pub asked: &'a crate::args::request::RequestFile,
+    pub protocol_options: ProtocolOptions<'a>,
     pub around: &'a Around,
     /// The load, but for what a pilot decides.
     pub load: Load,
@@ -243,46 +243,46 @@ pub fn one(
     places: &Places,
     args: One<'_>,
     elsewhere: Option<&Elsewhere>,
-) -> Result<(Side, Manner)> {
-    args.manners.fit(&[args.server.to_owned()])?;
+) -> Result<(Side, LoadSpec)> {
+    args.protocol_options.fit(&[args.server.to_owned()])?;
     args.around.fit(&[args.server.to_owned()])?;
     let catalog = places.catalog()?;
     let site = Site::of(places, elsewhere)?;
     let (mut side, hint) = side(
         (0, args.server),
-        (&args.manners, args.request),
+        (&args.protocol_options, args.request),
         &catalog,
         &site,
     )?;
     side.name = names::alone(&side.name);
     args.around.put(std::slice::from_mut(&mut side));
-    args.manners.speak(std::slice::from_mut(&mut side));
+    args.protocol_options.speak(std::slice::from_mut(&mut side));
     let hints = [hint];
-    let ask = match &args.asked.file {
-        _ if over_ws(&args.manners, &hints) => {
+    let workload = match &args.asked.file {
+        _ if over_ws(&args.protocol_options, &hints) => {
             let said = (args.contract, args.path);
-            socket(&args.manners, said, args.request, args.asked, &hints)?
+            socket(&args.protocol_options, said, args.request, args.asked, &hints)?
         }
         Some(file) => of_file(file, args.asked, args.contract, args.request, &hints)?,
-        None => ask(args.contract, args.path, args.request, args.called, &hints)?,
+        None => workload(args.contract, args.path, args.request, args.called, &hints)?,
     };
-    spoken(&ask, std::slice::from_ref(&side))?;
-    let manner = Manner {
-        load: shaped(args.load, &args.manners, &ask, std::slice::from_ref(&side))?,
-        ask,
+    spoken(&workload, std::slice::from_ref(&side))?;
+    let spec = LoadSpec {
+        load: shaped(args.load, &args.protocol_options, &workload, std::slice::from_ref(&side))?,
+        workload,
         given: args.given,
     };
-    Ok((side, manner))
+    Ok((side, spec))
 }
 
 /// The load, if these sides can be asked this with it.
-fn shaped(load: Load, manners: &Manners<'_>, ask: &Ask, sides: &[Side]) -> Result<Load> {
+fn shaped(load: Load, protocol_options: &ProtocolOptions<'_>, workload: &Workload, sides: &[Side]) -> Result<Load> {
     let http2 = sides.iter().any(|side| side.http2.is_some());
-    if http2 && load.pipeline > 1 && manners.protocol.streams.is_none() {
+    if http2 && load.pipeline > 1 && protocol_options.protocol.streams.is_none() {
         return Err(for_http1());
     }
-    let sessions = match ask {
-        Ask::Requests { asked, .. } => !asked.mix.sessions.is_empty(),
+    let sessions = match workload {
+        Workload::Requests { asked, .. } => !asked.mix.sessions.is_empty(),
         _ => false,
     };
     if sessions && (load.pipeline > 1 || !load.keepalive || load.requests_per_connection.is_some())
@@ -298,19 +298,19 @@ fn shaped(load: Load, manners: &Manners<'_>, ask: &Ask, sides: &[Side]) -> Resul
         ..load.clone()
     };
     alone.check().map_err(|invalid| usage!("--{invalid}"))?;
-    manners.messages(load, ask)
+    protocol_options.messages(load, workload)
 }
 
 /// Describes the requests that all sides get, and how they are sent.
-pub fn asked(ask: &Ask, sides: &[Side]) -> String {
+pub fn asked(workload: &Workload, sides: &[Side]) -> String {
     let tls = |side: &Side| matches!(side.what, What::Started { .. }) && side.over().is_tls();
     // Calls have no other way.
-    let http2 = sides.iter().all(|side| side.http2.is_some()) && !matches!(ask, Ask::Call(_));
+    let http2 = sides.iter().all(|side| side.http2.is_some()) && !matches!(workload, Workload::Call(_));
     match (http2, sides.iter().all(tls)) {
-        (true, true) => format!("{ask} over HTTP/2 and TLS"),
-        (true, false) => format!("{ask} over HTTP/2"),
-        (false, true) => format!("{ask} over TLS"),
-        (false, false) => ask.to_string(),
+        (true, true) => format!("{workload} over HTTP/2 and TLS"),
+        (true, false) => format!("{workload} over HTTP/2"),
+        (false, true) => format!("{workload} over TLS"),
+        (false, false) => workload.to_string(),
     }
 }
 
@@ -327,23 +327,23 @@ fn plain_calls(sides: &[Side]) -> Result<()> {
 }
 
 /// Can it be asked over what the sides speak?
-fn spoken(ask: &Ask, sides: &[Side]) -> Result<()> {
-    match ask {
+fn spoken(workload: &Workload, sides: &[Side]) -> Result<()> {
+    match workload {
         // Calls have no other way than HTTP/2.
-        Ask::Call(_) | Ask::Contract(Contract::GrpcEcho) => return plain_calls(sides),
+        Workload::Call(_) | Workload::Contract(Contract::GrpcEcho) => return plain_calls(sides),
         _ => {}
     }
     for side in sides {
         let What::Started { server, .. } = &side.what else {
             continue;
         };
-        let (over, contract) = (side.over(), ask.contract());
+        let (over, contract) = (side.over(), workload.contract());
         let plain = [Over::Plain];
         // A command line is not known by what it speaks.
-        let speaks: &[Over] = match (ask, server.name.as_str()) {
+        let speaks: &[Over] = match (workload, server.name.as_str()) {
             (_, "command") if contract.is_http() => continue,
             (_, "command") => &plain,
-            (Ask::Get(_), _) => &server.manifest.speaks,
+            (Workload::Get(_), _) => &server.manifest.speaks,
             _ => server.manifest.speaks(contract),
         };
         if !speaks.contains(&over) {
@@ -386,7 +386,7 @@ fn known(word: &str, catalog: &Catalog) -> Hint {
 
 fn side(
     (place, word): (usize, &str),
-    (manners, request): (&Manners<'_>, &Request),
+    (protocol_options, request): (&ProtocolOptions<'_>, &Request),
     catalog: &Catalog,
     site: &Site<'_>,
 ) -> Result<(Side, Hint)> {
@@ -394,19 +394,19 @@ fn side(
         let address = target::parse(word)?;
         let over_tls = address.tls && !address.ws;
         let http2 =
-            address.h2c || address.grpc || (over_tls && manners.protocol.over(place) == Over::H2);
-        let target = address.resolve(manners.connect, PATIENCE)?;
+            address.h2c || address.grpc || (over_tls && protocol_options.protocol.over(place) == Over::H2);
+        let target = address.resolve(protocol_options.connect, PATIENCE)?;
         if let Target::Unix(_) = target {
             return Err(usage!(
                 "{word}: servers on unix sockets are loaded by `prony load` alone"
             ));
         }
-        if let Some(place) = address.place(manners.connect, &target) {
+        if let Some(place) = address.place(protocol_options.connect, &target) {
             eprintln!("{word} is loaded at {place}");
         }
         let tls = match address.tls {
             true => {
-                let options = manners.tls.options(&address.host, http2)?;
+                let options = protocol_options.tls.options(&address.host, http2)?;
                 if !address.ws {
                     crate::tls::tried(word, &target, &options, PATIENCE)?;
                 }
@@ -419,7 +419,7 @@ fn side(
             false => None,
         };
         if address.ws {
-            let upgrade = crate::ws::upgrade(request, manners.messages, &address)?;
+            let upgrade = crate::ws::upgrade(request, protocol_options.messages, &address)?;
             crate::ws::tried(word, &target, tls.as_deref(), &upgrade, PATIENCE)?;
         }
         let hint = match address.http {
@@ -437,7 +437,7 @@ fn side(
                 process: None,
             }),
             role: Role::Server,
-            http2: http2.then(|| manners.protocol.settings()),
+            http2: http2.then(|| protocol_options.protocol.settings()),
             key: None,
         };
         return Ok((side, hint));
@@ -483,15 +483,15 @@ fn side(
 
 /// Chooses the requests for all sides: those that the user gives, else the one contract that all sides keep.
 /// Without such a contract, the path of a URL, else `/`.
-fn ask(
+fn workload(
     contract: Option<Contract>,
     path: Option<&str>,
     request: &Request,
     called: &Called,
     hints: &[Hint],
-) -> Result<Ask> {
+) -> Result<Workload> {
     if let Some(rpc) = call(contract, path, request, called, hints)? {
-        return Ok(Ask::Call(Box::new(rpc)));
+        return Ok(Workload::Call(Box::new(rpc)));
     }
     if let Some(contract) = contract {
         if request.is_given() {
@@ -505,18 +505,18 @@ fn ask(
                 "a gateway needs an upstream: use an experiment (`prony run weather`)"
             ));
         }
-        return Ok(Ask::Contract(contract));
+        return Ok(Workload::Contract(contract));
     }
     let echoes =
         |hint: &Hint| matches!(hint, Hint::Contracts(list) if *list == [Contract::TcpEcho]);
-    let get = |path: &str| -> Result<Ask> {
+    let get = |path: &str| -> Result<Workload> {
         if hints.iter().any(echoes) {
             return Err(usage!(
                 help = "tcp://HOST:PORT and servers of the contract tcp-echo are compared with one another",
                 "a server that echoes bytes, over tcp-echo alone, cannot be asked for {path}"
             ));
         }
-        Ok(Ask::Get(Get {
+        Ok(Workload::Get(Get {
             method: request.method()?,
             path: path.to_owned(),
             headers: request.fields()?,
@@ -529,7 +529,7 @@ fn ask(
         return get(path);
     }
     match in_common(hints) {
-        Some(contract) if !request.is_given() => Ok(Ask::Contract(contract?)),
+        Some(contract) if !request.is_given() => Ok(Workload::Contract(contract?)),
         _ => get(path_of(hints).unwrap_or("/")),
     }
 }
@@ -573,18 +573,18 @@ fn path_of(hints: &[Hint]) -> Option<&str> {
 }
 
 /// Is WebSocket spoken?
-fn over_ws(manners: &Manners<'_>, hints: &[Hint]) -> bool {
-    manners.protocol.is_ws() || hints.iter().any(|hint| matches!(hint, Hint::Socket(_)))
+fn over_ws(protocol_options: &ProtocolOptions<'_>, hints: &[Hint]) -> bool {
+    protocol_options.protocol.is_ws() || hints.iter().any(|hint| matches!(hint, Hint::Socket(_)))
 }
 
 /// Messages over WebSocket for all sides: the contract where all of them keep it and nothing is said of the handshake.
 fn socket(
-    manners: &Manners<'_>,
+    protocol_options: &ProtocolOptions<'_>,
     (contract, path): (Option<Contract>, Option<&str>),
     request: &Request,
-    asked: &crate::args::request::Asked,
+    asked: &crate::args::request::RequestFile,
     hints: &[Hint],
-) -> Result<Ask> {
+) -> Result<Workload> {
     request.fits_handshake()?;
     if asked.file.is_some() {
         return Err(usage!(
@@ -602,12 +602,12 @@ fn socket(
             "WebSocket is compared with WebSocket, and one side does not speak it"
         ));
     }
-    let protocols = &manners.messages.subprotocols;
+    let protocols = &protocol_options.messages.subprotocols;
     let plain = path.is_none() && !request.is_given() && protocols.is_empty();
     let all_keep = hints.iter().all(|hint| matches!(hint, Hint::Contracts(_)));
     match contract {
-        Some(Contract::WsEcho) if plain => return Ok(Ask::Contract(Contract::WsEcho)),
-        None if plain && all_keep => return Ok(Ask::Contract(Contract::WsEcho)),
+        Some(Contract::WsEcho) if plain => return Ok(Workload::Contract(Contract::WsEcho)),
+        None if plain && all_keep => return Ok(Workload::Contract(Contract::WsEcho)),
         None => {}
         Some(contract) => {
             return Err(usage!(
@@ -616,7 +616,7 @@ fn socket(
             ));
         }
     }
-    Ok(Ask::Socket(Socket {
+    Ok(Workload::Socket(Socket {
         path: path.or_else(|| path_of(hints)).unwrap_or("/").to_owned(),
         headers: request.fields()?,
         protocols: protocols.clone(),
@@ -626,11 +626,11 @@ fn socket(
 /// The requests of a file. A path in the URL stands before every one.
 fn of_file(
     file: &Path,
-    asked: &crate::args::request::Asked,
+    asked: &crate::args::request::RequestFile,
     contract: Option<Contract>,
     request: &Request,
     hints: &[Hint],
-) -> Result<Ask> {
+) -> Result<Workload> {
     if request.is_described() {
         return Err(usage!(
             "--file has requests of its own: without method, header, body or expectation"
@@ -651,12 +651,12 @@ fn of_file(
         ..Asking::anywhere()
     };
     let ways = crate::request::ways(asked.no_pipelining);
-    let mut asked = Asked::read(file, &server, ways)?;
+    let mut asked = RequestFile::read(file, &server, ways)?;
     request.settle(&mut asked.mix)?;
     if asked.paused {
         eprintln!("{PAUSES}");
     }
-    Ok(Ask::Requests {
+    Ok(Workload::Requests {
         contract,
         asked: Arc::new(asked),
     })

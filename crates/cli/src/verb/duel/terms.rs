@@ -2,9 +2,9 @@
 
 use crate::args::Duel;
 use miette::{IntoDiagnostic, Result};
-use prony_lab::duel::{Manner, Time, parts_for};
+use prony_lab::duel::{LoadSpec, Time, parts_for};
 use prony_lab::machine::this_machine;
-use prony_lab::side::Ask;
+use prony_lab::side::Workload;
 use prony_notebook::Notebook;
 use prony_record::verdict::{Bands, Quantity, Terms};
 use prony_stats::compare::BAND;
@@ -18,16 +18,16 @@ const LONGEST: Duration = Duration::from_secs(180);
 
 /// How it is to be decided. Differences count as none below what the user says, else below 1% or what
 /// this host's noise hides.
-pub fn terms(args: &Duel, manner: &Manner, notebook: &Notebook) -> Result<Terms> {
+pub fn terms(args: &Duel, spec: &LoadSpec, notebook: &Notebook) -> Result<Terms> {
     let band = args.min_effect.map_or(BAND, |share| share.0);
     let mut bands = Bands::all(band);
-    if let (None, Ask::Contract(contract)) = (args.min_effect, &manner.ask) {
+    if let (None, Workload::Contract(contract)) = (args.min_effect, &spec.workload) {
         let here = this_machine();
         let calibration = prony_report::kept::calibration_of(notebook, &here).into_diagnostic()?;
         let rig = calibration.as_ref().and_then(|known| {
             known.cell(
                 contract.name(),
-                manner.given.connections.unwrap_or(MOST_CONNECTIONS),
+                spec.given.connections.unwrap_or(MOST_CONNECTIONS),
             )
         });
         bands = rig.map_or(bands, |rig| rig.widen(bands));

@@ -40,7 +40,7 @@ pub fn look<H: Host, G: Generator>(
         lab: duel.lab,
         anatomist: &LocalAnatomist::default(),
         sides: duel.sides,
-        manner: duel.manner,
+        spec: duel.spec,
         design,
         duration: args.driven.duration.map_or(LENGTH, |span| span.0),
         rate,

@@ -70,7 +70,7 @@ impl Display {
     }
 
     /// Shows how the trial goes.
-    pub fn hear(&mut self, progress: &Progress<'_>) {
+    pub fn on_event(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::Doing(doing) => {
                 let doing = doing.phrase();

@@ -8,8 +8,8 @@ use miette::{Result, miette};
 use prony_engine::Plan;
 use prony_lab::event::Journal;
 use prony_lab::machine::this_machine;
-use prony_lab::recording::Slot;
-use prony_lab::side::Ask;
+use prony_lab::recording::TrialHeader;
+use prony_lab::side::Workload;
 use prony_lab::trial::Measured;
 use prony_record::{Durations, Finding, Subject};
 use std::convert::Infallible;
@@ -17,7 +17,7 @@ use std::convert::Infallible;
 /// A load that has ended: its plan, its results and its times.
 pub struct Done<'a> {
     pub plan: &'a Plan,
-    pub ask: &'a Ask,
+    pub workload: &'a Workload,
     pub measured: &'a Measured,
     pub durations: Durations,
     pub checks: &'a [Finding],
@@ -52,11 +52,11 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
         done.plan.seed,
         Subject {
             rounds: 1,
-            ..subject(&names, done.ask.to_string(), placement)
+            ..subject(&names, done.workload.to_string(), placement)
         },
         this_machine(),
     )?;
-    let slot = Slot {
+    let header = TrialHeader {
         ordinal: 0,
         round: 0,
         server: args.url.clone(),
@@ -69,7 +69,7 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
         rig: None,
     };
     let checks = done.checks.to_vec();
-    let recording = slot.recording(done.measured, done.durations, checks, done.interrupted);
+    let recording = header.recording(done.measured, done.durations, checks, done.interrupted);
     kept.add(&recording).map_err(|error| miette!("{error}"))?;
     let id = kept.finish(&Ok::<(), Infallible>(()), done.interrupted)?;
     conclude(&notebook, id, &done.result);

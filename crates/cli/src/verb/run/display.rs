@@ -93,7 +93,7 @@ impl Display {
     }
 
     /// Something has happened.
-    pub fn hear(&mut self, event: &Event<'_>) {
+    pub fn on_event(&mut self, event: &Event<'_>) {
         if !matches!(event, Event::Building(_)) {
             self.builds.done();
         }
@@ -146,7 +146,7 @@ impl Display {
             | Event::LeftOut
             | Event::RoundAgain { .. } => {
                 self.rig = Some(rig.to_owned());
-                self.hear(event);
+                self.on_event(event);
                 self.rig = None;
                 return;
             }

@@ -2,15 +2,15 @@
 
 use crate::live::Live;
 use crate::verb::duel::explain;
-use crate::verb::why::{hear, whole_rounds};
+use crate::verb::why::{on_event, whole_rounds};
 use miette::Result;
-use prony_lab::duel::{Manner, WINDOW};
+use prony_lab::duel::{LoadSpec, WINDOW};
 use prony_lab::event::Event;
 use prony_lab::experiment::Experiment;
 use prony_lab::generator::Generator;
 use prony_lab::host::Host;
 use prony_lab::pilot::survey;
-use prony_lab::side::{Ask, Side};
+use prony_lab::side::{Workload, Side};
 use prony_lab::trial::Lab;
 use prony_lab::why::{LENGTH, LocalAnatomist, Why};
 use prony_record::anatomy::Dissections;
@@ -73,13 +73,13 @@ pub fn look<H: Host, G: Generator>(
             Err(error) => eprintln!("--why leaves out {label}: {error}"),
         }
     }
-    let manner = Manner {
-        ask: match &experiment.requests {
-            Some(asked) => Ask::Requests {
+    let spec = LoadSpec {
+        workload: match &experiment.requests {
+            Some(asked) => Workload::Requests {
                 contract: experiment.contract,
                 asked: Arc::clone(asked),
             },
-            None => Ask::Contract(experiment.contract),
+            None => Workload::Contract(experiment.contract),
         },
         load: Load {
             rate: None,
@@ -95,8 +95,8 @@ pub fn look<H: Host, G: Generator>(
             ..Given::default()
         },
     };
-    let mut observer = |event: Event<'_>| hear(live, &event);
-    let design = match survey(lab, &sides, &manner, (false, true), &mut observer) {
+    let mut observer = |event: Event<'_>| on_event(live, &event);
+    let design = match survey(lab, &sides, &spec, (false, true), &mut observer) {
         Ok(design) => design?,
         Err(error) => {
             eprintln!("--why: {}", explain(&error));
@@ -107,7 +107,7 @@ pub fn look<H: Host, G: Generator>(
         lab,
         anatomist: &LocalAnatomist::default(),
         sides: &sides,
-        manner: &manner,
+        spec: &spec,
         design: &design,
         duration: match load.extent {
             Extent::Duration(span) => span.0.min(LENGTH),

@@ -1,10 +1,10 @@
 //! A server that another program has started: it is verified and loaded, and left alone.
 
 use super::reached::Reached;
-use super::{Proof, Started};
+use super::{VerifySpec, Started};
 use crate::contract::{Contract, Fixture, Inspection, Verified};
 use crate::relay::Relay;
-use crate::side::{Ask, Http2, Running};
+use crate::side::{Workload, Http2, Running};
 use crate::tree::{Attached, Root};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
@@ -12,7 +12,7 @@ use prony_record::{Failure, Load, Step};
 use std::path::Path;
 
 #[derive(Debug)]
-pub(super) struct External {
+pub(super) struct AttachedServer {
     running: Running,
     /// Relay through which the server is verified, when it speaks TLS.
     relay: Option<Relay>,
@@ -21,18 +21,18 @@ pub(super) struct External {
     fixture: Fixture,
 }
 
-impl External {
-    pub(super) fn of(running: &Running, ask: &Ask, scratch: &Path) -> Result<Self, Failure> {
+impl AttachedServer {
+    pub(super) fn of(running: &Running, workload: &Workload, scratch: &Path) -> Result<Self, Failure> {
         if let Some(gone) = running.process.and_then(gone) {
             return Err(Failure::new(Step::Start, gone));
         }
         let failed = |error: &dyn std::fmt::Display| Failure::new(Step::Verify, error.to_string());
-        let fixture = Fixture::set_up(ask.contract(), scratch).map_err(|error| failed(&error))?;
+        let fixture = Fixture::set_up(workload.contract(), scratch).map_err(|error| failed(&error))?;
         // A prepared load speaks TLS by itself.
         let relayed = running
             .tls
             .as_deref()
-            .filter(|_| !matches!(ask, Ask::Prepared(_)));
+            .filter(|_| !matches!(workload, Workload::Prepared(_)));
         let relay = match (relayed, &running.target) {
             (Some(options), Target::Tcp(address)) => {
                 Some(Relay::to(*address, options).map_err(|error| failed(&error))?)
@@ -42,7 +42,7 @@ impl External {
         Ok(Self {
             running: running.clone(),
             relay,
-            outlived: matches!(ask, Ask::Prepared(_)),
+            outlived: matches!(workload, Workload::Prepared(_)),
             fixture,
         })
     }
@@ -85,11 +85,11 @@ pub fn verify_running(
     http2: Option<Http2>,
 ) -> Result<Verified, String> {
     let scratch = std::env::temp_dir();
-    let external = External::of(running, &Ask::Contract(contract), &scratch)
+    let attached = AttachedServer::of(running, &Workload::Contract(contract), &scratch)
         .map_err(|failure| failure.message)?;
-    let reached = external.reached();
+    let reached = attached.reached();
     how.by(reached.way(http2))
-        .of(contract, reached.plain.clone()?, &external.fixture)
+        .of(contract, reached.plain.clone()?, &attached.fixture)
         .map_err(|violation| violation.to_string())
 }
 
@@ -98,7 +98,7 @@ fn gone(process: Attached) -> Option<String> {
     (!process.lives()).then(|| format!("there is no process {} any more", process.pid))
 }
 
-impl Started for External {
+impl Started for AttachedServer {
     fn target(&self) -> Target {
         self.running.target.clone()
     }
@@ -115,12 +115,12 @@ impl Started for External {
         0
     }
 
-    fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure> {
+    fn verify(&mut self, step: Step, how: &VerifySpec<'_>) -> Result<(), Failure> {
         let verified = self.reached().verify(how);
         verified.map_err(|message| self.failure(step, message))
     }
 
-    fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure> {
+    fn dialogue(&mut self, how: &VerifySpec<'_>, load: &Load) -> Result<Dialogue, Failure> {
         let dialogue = self.reached().dialogue(how, load);
         dialogue.map_err(|message| self.failure(Step::Verify, message))
     }

@@ -1,7 +1,7 @@
 //! A server that this program has started.
 
 use super::reached::Reached;
-use super::{Proof, Started};
+use super::{VerifySpec, Started};
 use crate::container;
 use crate::contract::{Certificate, Contract, Depth, Fixture, Inspection, Verified, authority};
 use crate::hook::AtEnd;
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// A server that this program has started.
 #[derive(Debug)]
-pub(super) struct Ours {
+pub(super) struct SpawnedServer {
     /// While it rests. Before `process`: what is stopped goes on before it is ended.
     pub(super) paused: Option<Paused>,
     /// Container of the server, and the first process in it. Before `process`: it is stopped first.
@@ -158,7 +158,7 @@ impl Place {
     }
 }
 
-impl Ours {
+impl SpawnedServer {
     pub(super) fn inspect(
         &mut self,
         step: Step,
@@ -196,7 +196,7 @@ impl Ours {
     }
 }
 
-impl Started for Ours {
+impl Started for SpawnedServer {
     fn target(&self) -> Target {
         Target::Tcp(self.place.addr)
     }
@@ -213,12 +213,12 @@ impl Started for Ours {
         clock::nanos(self.ready)
     }
 
-    fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure> {
+    fn verify(&mut self, step: Step, how: &VerifySpec<'_>) -> Result<(), Failure> {
         let verified = self.reached().verify(how);
         verified.map_err(|message| self.failure(step, message))
     }
 
-    fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure> {
+    fn dialogue(&mut self, how: &VerifySpec<'_>, load: &Load) -> Result<Dialogue, Failure> {
         let dialogue = self.reached().dialogue(how, load);
         dialogue.map_err(|message| self.failure(Step::Verify, message))
     }

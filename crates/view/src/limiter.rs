@@ -35,13 +35,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Answers all who come, without end. When there are too many connections, the one that has been without a request
 /// for the longest is closed for a new one. No more than `makers` answers are made at the same time.
 pub async fn serve(listener: TcpListener, routes: Routes, makers: usize) -> Infallible {
-    let crowd = Crowd::new(room(descriptors()), makers);
+    let limiter = ConnectionLimiter::new(room(descriptors()), makers);
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => crowd.let_in(stream, routes.clone()),
+            Ok((stream, _)) => limiter.admit(stream, routes.clone()),
             // The client has gone, or descriptors have run out.
             Err(_) => {
-                crowd.make_room();
+                limiter.make_room();
                 sleep(PAUSE).await;
             }
         }
@@ -66,10 +66,10 @@ fn room(descriptors: usize) -> usize {
 
 /// The connections.
 #[derive(Debug, Clone)]
-struct Crowd {
+struct ConnectionLimiter {
     most: usize,
     turns: Turns,
-    guests: Arc<Mutex<Guests>>,
+    connections: Arc<Mutex<Guests>>,
 }
 
 #[derive(Debug, Default)]
@@ -87,39 +87,39 @@ struct Guest {
     task: AbortHandle,
 }
 
-impl Crowd {
+impl ConnectionLimiter {
     fn new(most: usize, makers: usize) -> Self {
         Self {
             most,
             turns: Turns::new(makers),
-            guests: Arc::default(),
+            connections: Arc::default(),
         }
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Guests) -> T) -> T {
-        let mut guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
-        guests.now += 1;
-        act(&mut guests)
+        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        connections.now += 1;
+        act(&mut connections)
     }
 
-    fn let_in(&self, stream: TcpStream, routes: Routes) {
-        if self.with(|guests| guests.all.len() >= self.most) {
+    fn admit(&self, stream: TcpStream, routes: Routes) {
+        if self.with(|connections| connections.all.len() >= self.most) {
             self.make_room();
         }
-        self.with(|guests| {
-            let id = guests.now;
+        self.with(|connections| {
+            let id = connections.now;
             let task = tokio::spawn(self.clone().attend(id, stream, routes)).abort_handle();
             let since = (false, id);
-            guests.all.insert(id, Guest { since, task });
+            connections.all.insert(id, Guest { since, task });
         });
     }
 
     /// Closes the connection that can best be spared.
     fn make_room(&self) {
-        self.with(|guests| {
-            let longest = guests.all.iter().min_by_key(|(_, guest)| guest.since);
+        self.with(|connections| {
+            let longest = connections.all.iter().min_by_key(|(_, guest)| guest.since);
             if let Some(id) = longest.map(|(id, _)| *id)
-                && let Some(guest) = guests.all.remove(&id)
+                && let Some(guest) = connections.all.remove(&id)
             {
                 guest.task.abort();
             }
@@ -127,9 +127,9 @@ impl Crowd {
     }
 
     fn note(&self, id: u64, answering: bool) {
-        self.with(|guests| {
-            let since = (answering, guests.now);
-            if let Some(guest) = guests.all.get_mut(&id) {
+        self.with(|connections| {
+            let since = (answering, connections.now);
+            if let Some(guest) = connections.all.get_mut(&id) {
                 guest.since = since;
             }
         });
@@ -159,7 +159,7 @@ impl Crowd {
             .serve_connection(TokioIo::new(Box::pin(stream)), answer);
         // An error means that the client has disconnected: no answer can reach it.
         let _ = pin!(connection).await;
-        self.with(|guests| guests.all.remove(&id));
+        self.with(|connections| connections.all.remove(&id));
     }
 }
 
