@@ -6,7 +6,7 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "agents-disagree",
     cause: "The machines that sent the load saw different response times: one of them is slower, busier or farther away than the others, or the server treats them differently. A slow client (--probe-host) sends so few requests that it delays none of them: if its response times are shorter, the generators add the difference.",
     evidence: "The median response time of each machine.",
-    remedy: "Look at the table of machines and at prony hosts check; leave out the machine that differs, or report its response times by themselves.",
+    remedy: "Look at the table of machines and at prony hosts check; leave out the machine that differs, or report its response times separately.",
 };
 
 /// Medians differ when the larger is this many times the smaller. Machines of one kind at one switch are within a tenth.
@@ -33,7 +33,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         _ => "one of them is slower, busier or farther away",
     };
     let text = format!(
-        "{} saw a median response time of {:.3} ms and {} {:.3} ms: {because}; look at each by itself",
+        "{} saw a median response time of {:.3} ms and {} {:.3} ms: {because}; look at each separately",
         named(slow),
         high * 1e3,
         named(fast),

@@ -41,7 +41,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         );
         (
             waited,
-            "stop other processes on its CPUs, or give the generator CPUs of its own",
+            "stop other processes on its CPUs, or give the generator its own CPUs",
         )
     } else {
         (

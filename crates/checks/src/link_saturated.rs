@@ -5,7 +5,7 @@ use crate::{Evidence, Explanation, Finding, Severity, finding};
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "link-saturated",
     cause: "The network between the machines was full, while neither the server nor the generator had all of its CPU in use: the figures are those of the network.",
-    evidence: "The bytes that the load moved per second, beside what the machines moved when the network was tried before the run.",
+    evidence: "Bytes per second that the load moved, compared with those of a test of the network before the run.",
     remedy: "Use a faster network, smaller answers, or a rate below what the network can carry; prony hosts check measures every pair of machines.",
 };
 

@@ -6,7 +6,7 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "schedule-lag",
     cause: "The generator sent requests late, by an amount that is significant compared with the response times.",
     evidence: "The histogram of the generator's lateness: the time a request was sent minus the time it was due, or minus the time its connection became free if that was later.",
-    remedy: "Give the generator a CPU of its own (--cpus) or more threads, and stop other processes on its CPUs. On a virtual machine, waking up a thread costs about 50 microseconds.",
+    remedy: "Give the generator its own CPU (--cpus) or more threads, and stop other processes on its CPUs. On a virtual machine, waking up a thread costs about 50 microseconds.",
 };
 
 /// Lateness below this is the cost of one wake-up, and cannot be subtracted.
@@ -43,6 +43,6 @@ mod tests {
             median_response: Some(0.05),
             ..late(0.000_2)
         };
-        assert_eq!(check(&slow), None, "0.2 ms are nothing beside 50 ms");
+        assert_eq!(check(&slow), None, "0.2 ms are nothing compared with 50 ms");
     }
 }

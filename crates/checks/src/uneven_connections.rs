@@ -6,7 +6,7 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "uneven-connections",
     cause: "Connections were not shared evenly: some workers have many more connections than others, or some connections got far more answers than others.",
     evidence: "The connections of each event loop, as the kernel lists them, and the number of answers per connection.",
-    remedy: "Give each worker a listener of its own (SO_REUSEPORT), or distribute connections in turn. Percentiles over uneven connections mix two different behaviours.",
+    remedy: "Give each worker its own listener (SO_REUSEPORT), or distribute connections in turn. Percentiles over uneven connections mix two different behaviours.",
 };
 
 /// In a closed loop with the same request everywhere, connections differ by chance and by the

@@ -4,7 +4,7 @@ use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "wrong-answers",
-    cause: "Some answers did not match what was expected: they had a different status, length or content.",
+    cause: "Some responses had another status, length or content than expected.",
     evidence: "The count of wrong answers, with the first ones quoted. Wrong answers are left out of the throughput, but they used the server's time.",
     remedy: "Look at the quoted answers. A server that is right before the load and wrong under load has a race, or rejects work when it is busy. A wrong expectation (--expect-body) fails with every answer.",
 };

@@ -107,7 +107,7 @@ impl Origin {
         if here {
             check_sources(&sources.all()).map_err(|error| {
                 miette!(
-                    help = "`ip address` lists what it has",
+                    help = "`ip address` lists its addresses",
                     "--interface: {error}"
                 )
             })?;

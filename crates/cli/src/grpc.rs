@@ -82,7 +82,7 @@ pub fn rpc(grpc: &Grpc, message: Option<&str>, request: &Request, path: &str) ->
     }
     if request.method.is_some() || request.body.is_some() {
         return Err(usage!(
-            help = "--message is what it sends; -H is metadata",
+            help = "--message is the request message; -H is metadata",
             "a call of gRPC has no --method and no --body"
         ));
     }

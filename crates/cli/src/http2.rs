@@ -129,7 +129,7 @@ impl Protocol {
             true => Ok(()),
             false => Err(usage!(
                 help = SPOKEN_BY,
-                "--protocol {self} does not fit the URL, whose scheme says what is spoken"
+                "--protocol {self} does not fit the URL, whose scheme selects another protocol"
             )),
         }
     }

@@ -120,7 +120,7 @@ impl LoadFrom {
             None => Ok(()),
             Some(name) => Err(usage!(
                 help = "--client-host says where the load comes from; --client-host local is this machine",
-                "--probe-host {name} needs --client-host: a slow client measures beside a load from other machines"
+                "--probe-host {name} needs --client-host: a slow client measures during a load from other machines"
             )),
         }
     }
@@ -352,7 +352,7 @@ fn fewer(placement: Placement, server_cpus: Option<u32>) -> Result<Placement> {
         None => Ok(placement),
         Some(cpus) => placement.with_server_cpus(cpus as usize).map_err(|there| {
             miette!(
-                help = "a load from other machines (--client-host) leaves the server all CPUs of its own",
+                help = "with a load from other machines (--client-host) the server has all CPUs of its machine",
                 "--server-cpus {cpus}: there are {there} for the server"
             )
         }),

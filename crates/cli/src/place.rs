@@ -124,7 +124,7 @@ pub fn on_signal_saying(interrupt: &Arc<Interrupt>, who: &'static str) -> Result
             std::process::exit(130);
         }
         if !crate::live::interrupted() && !who.is_empty() {
-            eprintln!("{who}finishing with what was measured (once more to leave at once)");
+            eprintln!("{who}finishing; results so far are kept (Ctrl-C again to quit at once)");
         }
         interrupt.fire();
     })

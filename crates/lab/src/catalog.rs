@@ -97,7 +97,7 @@ impl Catalog {
                     let at = source.text().find("source").unwrap_or(0);
                     let span = at..at + "source".len();
                     let title = "the server's manifest is not right";
-                    let label = "there is no server of this name beside it";
+                    let label = "there is no server of this name in the same catalog";
                     return Err(Box::new(source.mistake(span, title, label, None)).into());
                 }
                 servers.push(Server {

@@ -38,7 +38,7 @@ pub fn reached(host: &Link, others: &[Arc<Link>]) -> Result<IpAddr, String> {
          \"…\"`, and look for a firewall",
         host.name(),
         match tried.as_slice() {
-            [] => "nothing: it has no address but those of its own loopback".to_owned(),
+            [] => "none: it has loopback addresses only".to_owned(),
             tried => tried.join(", "),
         }
     ))

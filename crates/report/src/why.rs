@@ -110,7 +110,7 @@ pub fn notes(anatomy: &Anatomy) -> String {
         if side.unsent as f64 > BEHIND * side.requests as f64 {
             let _ = writeln!(
                 out,
-                "{} or the generator did not keep up with the rate: {} requests were due and not sent, beside {} that ended",
+                "{} or the generator did not keep up with the rate: {} requests were due and not sent, and {} ended",
                 side.name,
                 show::count(side.unsent),
                 show::count(side.requests)

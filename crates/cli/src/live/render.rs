@@ -86,7 +86,7 @@ pub fn render(
         lines.push(look.dim(&format!("  and {more} more checks")));
     }
     if frame.interrupted {
-        let text = "interrupted: finishing with what was measured (once more to leave at once)";
+        let text = "interrupted: finishing; results so far are kept (Ctrl-C again to quit at once)";
         lines.push(look.warn(text));
     }
     let fit = |line: String| {

@@ -41,7 +41,7 @@ pub fn main(args: &Explain) -> Result<Ended> {
         chosen.retain(|it| it.explanation.name == *name);
         if chosen.is_empty() {
             let others = match built::lacks("audit") {
-                true => "; this prony was built without `audit`, which has checks of its own",
+                true => "; this prony was built without `audit`, which has further checks",
                 false => "",
             };
             return Err(usage!(

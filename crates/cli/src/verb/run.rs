@@ -220,7 +220,7 @@ fn explain(error: RunError) -> miette::Report {
         }
         RunError::Journal(error) => miette!("{error}"),
         error @ RunError::NoRig { .. } => miette!(
-            help = "what was measured is in the notebook; prony hosts check says which machines can be reached",
+            help = "results so far are in the notebook; `prony hosts check` lists the machines that can be reached",
             "{error}"
         ),
     }

@@ -349,7 +349,7 @@ fn a_duel_asks_the_requests_of_a_file_and_compares_them_by_name() {
         assert!(text.contains(word), "{word}: {wrong}");
     }
     let both = duel(&["-H", "X: y"]).with(2);
-    assert!(both.stderr.contains("requests of its own"), "{both}");
+    assert!(both.stderr.contains("has complete requests"), "{both}");
 }
 
 #[test]

@@ -233,7 +233,7 @@ fn overlooked(args: &Args, parts: Parts, err: &mut dyn Write) -> io::Result<()> 
     if args.batches {
         writeln!(
             err,
-            "prony: -B is not supported: each answer is measured by itself"
+            "prony: -B is not supported: each response is measured separately"
         )?;
     }
     if parts.delay && args.rate.is_some() {

@@ -94,7 +94,7 @@ fn mend(apt: &[String]) -> String {
 }
 
 fn last_line(text: &str) -> &str {
-    text.lines().next_back().unwrap_or("no version can be told")
+    text.lines().next_back().unwrap_or("its version is unknown")
 }
 
 pub(super) fn file(what: &'static str, path: &Path, source: io::Error) -> BuildError {

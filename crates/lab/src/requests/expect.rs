@@ -162,7 +162,7 @@ impl Reading<'_> {
         })?;
         if fixed.to_string().contains("{{") {
             let what = "a value of the request stands alone, not in a list or a table";
-            let help = "give it a path of its own, such as \"$.items[0].id\" = \"{{id}}\"";
+            let help = "give it another path, such as \"$.items[0].id\" = \"{{id}}\"";
             return Err(self.wrong(value.span(), what, Some(help)));
         }
         Ok(Json::Fixed(fixed))

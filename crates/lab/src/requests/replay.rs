@@ -31,7 +31,7 @@ pub enum ReplayError {
     #[error("no line of it can be sent again{}", .0.first().map_or(String::new(), |note| format!(": {note}")))]
     Nothing(Vec<String>),
     /// Sessions have an order of their own.
-    #[error("sessions have an order of their own: a log is replayed onto requests")]
+    #[error("sessions cannot be replayed from a log, which has another order: use requests")]
     Sessions,
 }
 

@@ -110,7 +110,7 @@ impl Reading<'_> {
             let own = step.headers.iter();
             let mut own = own.filter(|(name, _)| name.eq_ignore_ascii_case("cookie"));
             if let (true, Some((_, value))) = (keys.cookies, own.next()) {
-                let what = "the session keeps cookies: it has none of its own";
+                let what = "the session keeps cookies: its requests cannot have others";
                 return Err(self.wrong(value.span(), what, None));
             }
             let request = MixRequest {

@@ -27,7 +27,7 @@ pub(super) fn failures(material: &Material) -> Markup {
                     }
                     p { (failure.message) }
                     @if !failure.output.is_empty() {
-                        p { "The end of what it printed:" }
+                        p { "The end of its output:" }
                         pre { (printable(&failure.output)) }
                     }
                 }
@@ -142,7 +142,7 @@ pub(super) fn method(material: &Material) -> Markup {
                 li { "A server is verified before and after the load with paths and payloads that it cannot know, and every answer under load is checked: what counts are right answers." }
                 li { "It is loaded unmeasured until the rate is steady, then measured; response times run from when a request was due, time-outs are samples, and nothing is filled in afterwards." }
                 li { "A server is compared with the baseline within rounds; intervals are at 95%, over trials and not over requests, and of more than two servers the intervals of all ratios hold together; between servers that share a bracket there is no significant difference: with the baseline if the ratio's interval holds 1, between others by paired t tests (false discovery rate 2.5%). A percentile's interval comes from order statistics, with as many samples as they are worth as independent ones, and is not narrower than the spread over trials allows." }
-                li { "Every trial is checked for what commonly makes such figures worthless, and what was found stands beside the result; a percentile with fewer than ten samples beyond it is not shown." }
+                li { "Checks examine every trial for common mistakes, and their findings are next to the results. A percentile with fewer than ten samples beyond it is not shown." }
             }
         }
     }

@@ -74,7 +74,7 @@ fn told(duel: &DuelReport) -> Markup {
     html! {
         @for sentence in &duel.sentences { p.lead { (sentence) } }
         div.scroll { table {
-            caption { "What was compared, and how it came out" }
+            caption { "Comparison and result" }
             thead { tr {
                 th scope="col" { "side" }
                 th scope="col" { "quantity" }

@@ -122,7 +122,7 @@ const SECTIONS: &[Section] = &[
     },
     Section {
         id: "cost",
-        title: "What it costs",
+        title: "Resources",
         kind: Kind::Cost,
     },
     Section {

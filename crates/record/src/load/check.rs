@@ -52,7 +52,7 @@ impl Load {
             (
                 "threads",
                 self.threads <= self.connections,
-                "at most the number of connections: each thread needs one of its own",
+                "at most the number of connections: each thread needs at least one",
                 self.threads.to_string(),
             ),
             (
@@ -122,7 +122,7 @@ impl Load {
             (
                 "connections",
                 self.connection_stages.is_empty() || self.rate.is_none(),
-                "the same throughout at a rate, which says by itself how much is asked",
+                "constant at a rate, which sets the number of requests",
                 stages::shown(&self.connection_stages),
             ),
             (

@@ -167,7 +167,7 @@ fn bearable(bytes: &[u8]) -> Result<(), Unreadable> {
     let (length, digits) = (word(4), word(12));
     if length > MOST_BYTES {
         return Err(Unreadable(format!(
-            "it is said to have {length} bytes, and may have {MOST_BYTES}"
+            "it declares {length} bytes, and may have {MOST_BYTES}"
         )));
     }
     if digits > u32::from(DIGITS) {

@@ -100,7 +100,7 @@ pub fn sentence(rigs: &[RigReport]) -> String {
     }
     let each: Vec<String> = rigs.iter().map(RigReport::words).collect();
     format!(
-        "Each round was measured on one rig; rounds and throughput beside that of all rigs: {}.",
+        "Each round was measured on one rig; rounds, and throughput compared with that of all rigs: {}.",
         each.join(", ")
     )
 }
@@ -114,7 +114,7 @@ pub(super) fn text(rigs: &[RigReport], width: usize) -> String {
         ("rig", Align::Left),
         ("rounds", Align::Right),
         ("trials", Align::Right),
-        ("throughput beside all rigs", Align::Right),
+        ("throughput compared with all rigs", Align::Right),
     ]);
     for rig in rigs {
         table.row([

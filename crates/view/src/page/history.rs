@@ -61,7 +61,7 @@ pub fn one(cell: &Cell, history: &History, at: i64) -> Markup {
     let body = html! {
            p.kind { "history · " (cell.experiment) " · " (cell.contract) " · " (cell.host) }
            h1 { (title) }
-           nav aria-label="What is looked at" {
+           nav aria-label="Selection" {
                @for measure in Measure::ALL {
                    @let here = measure == history.measure;
                    a href=(format!("/history/{at}?value={}", measure.name())) aria-current=[here.then_some("page")] {

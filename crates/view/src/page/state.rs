@@ -51,8 +51,8 @@ impl State {
                  container): it was killed, or the machine went down. What it had measured is here.",
             ),
             Self::Finished => None,
-            Self::Interrupted => Some("Its user stopped it. What it had measured is here."),
-            Self::Failed => Some("It could not go on. What it had measured is here."),
+            Self::Interrupted => Some("Its user stopped it. Results until then are here."),
+            Self::Failed => Some("It could not go on. Results until then are here."),
         }
     }
 

@@ -98,7 +98,7 @@ fn a_run_at_a_hundred_and_twenty_columns() {
             "  node@2       81.2k req/s  p99 1.20 ms",
             "  go-net-http  64.0k req/s  p99 2.10 ms",
             "  ! server-idle: node@2: it used 60% of its CPU",
-            "interrupted: finishing with what was measured (once more to leave at once)",
+            "interrupted: finishing; results so far are kept (Ctrl-C again to quit at once)",
         ]
     );
 }

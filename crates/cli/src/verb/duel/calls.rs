@@ -59,7 +59,7 @@ pub(super) fn call(
     if contract.is_some() || asked.is_some() {
         return Err(usage!(
             help = "leave out --contract and --path, or the method",
-            "a contract and --path say what is asked, and so does a method that is called"
+            "--call cannot be used with --contract or --path"
         ));
     }
     let speaks_http = |hint: &Hint| matches!(hint, Hint::Path(_) | Hint::Socket(_));

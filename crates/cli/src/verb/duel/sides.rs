@@ -349,7 +349,7 @@ fn spoken(workload: &Workload, sides: &[Side]) -> Result<()> {
         if !speaks.contains(&over) {
             let all: Vec<&str> = speaks.iter().map(|over| over.word()).collect();
             return Err(usage!(
-                help = "--protocol says what is spoken; `prony servers list` shows what each server speaks",
+                help = "--protocol selects the protocol; `prony servers list` shows those of each server",
                 "{} does not speak {} ({}): under {contract} it speaks {}",
                 side.name,
                 over,
@@ -633,7 +633,7 @@ fn of_file(
 ) -> Result<Workload> {
     if request.is_described() {
         return Err(usage!(
-            "--file has requests of its own: without method, header, body or expectation"
+            "--file has complete requests: leave out method, header, body and expectation"
         ));
     }
     let contract = match (contract, in_common(hints)) {

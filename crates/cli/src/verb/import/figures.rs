@@ -20,7 +20,7 @@ pub(super) fn main(
     let figures = prony_audit::import(texts);
     if figures.rows.is_empty() {
         return Err(miette!(
-            help = "`prony audit` says what it recognises",
+            help = "`prony audit` lists the formats that it reads",
             "there are no rates in {}",
             figures.origin
         ));

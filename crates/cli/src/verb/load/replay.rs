@@ -61,7 +61,7 @@ pub fn at_its_times(
     };
     if !load.connection_stages.is_empty() {
         return Err(usage!(
-            "--connections must be the same throughout: a log says by itself how much is asked"
+            "--connections must not change during a replay: the log has the rate"
         ));
     }
     let whole = Duration::from_nanos(recorded.length);

@@ -29,7 +29,7 @@ pub fn fits(experiment: &Experiment) -> Result<()> {
     match &experiment.upstream {
         Some(upstream) => Err(usage!(
             help = format!("`prony run {}` without --why", experiment.name),
-            "--why looks at servers by themselves, and those of {} are gateways before {}",
+            "--why measures single servers, and those of {} are gateways before {}",
             experiment.name,
             upstream.name
         )),

@@ -28,7 +28,7 @@ pub fn main(
     }
     let builder = Builder::new(&places.cache()?);
     let needs =
-        progress("looking at what is here", || Needs::of(&servers, &builder)).into_diagnostic()?;
+        progress("looking for installed toolchains", || Needs::of(&servers, &builder)).into_diagnostic()?;
     if !needs.is_empty() {
         print!("{}", told(&needs, &places.cache()?.display().to_string()));
         if dry_run {

@@ -13,7 +13,7 @@ const MAX_FIELDS: usize = 128;
 
 /// A header field that the handshake sets by itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the header field {0:?} belongs to WebSocket's handshake, which sets it by itself")]
+#[error("the header field {0:?} belongs to WebSocket's handshake, which sets it")]
 pub struct ReservedField(pub String);
 
 /// The request that a connection begins with, all but its key.

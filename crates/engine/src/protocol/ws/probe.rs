@@ -48,7 +48,7 @@ impl WsProbeError {
                 "it speaks HTTP there and not WebSocket: is this the path?"
             }
             Self::Refused(Fault::Refused(_)) => {
-                "its log may say why; a subprotocol that it needs is said with --subprotocol NAME"
+                "its log may show the reason; if it needs a subprotocol, pass --subprotocol NAME"
             }
             Self::Refused(_) => "is what listens there a WebSocket server (RFC 6455)?",
             _ => "is this the right port, and does the server speak WebSocket there?",

@@ -322,7 +322,7 @@ impl Client {
         match self.reset.contains(&number) {
             true => Ok(()),
             false => Err(Fault::new(
-                "answers to what was asked",
+                "responses to the requests",
                 format!("{what} on stream {number}"),
             )),
         }

@@ -261,7 +261,7 @@ pub enum FromError {
         notes: Vec<Note>,
     },
     /// The file that was made has a mistake, which is this program's fault.
-    #[error("what was made of it cannot be read: {0}")]
+    #[error("the requests made from it cannot be read: {0}")]
     Made(String),
 }
 
