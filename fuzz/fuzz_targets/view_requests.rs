@@ -3,7 +3,7 @@
 
 #![no_main]
 
-#[path = "../../crates/pages/tests/sample/mod.rs"]
+#[path = "../../crates/pages/tests/pages/sample/mod.rs"]
 mod sample;
 
 use hyper::{Method, Request, Uri};

@@ -1,11 +1,11 @@
 //! How soon does `prony view` answer, with many trials in the notebook?
 //!
-//! The notebook is made up (`crates/pages/tests/sample`): 50 runs, so that the first page counts all of their
+//! The notebook is made up (`crates/pages/tests/pages/sample`): 50 runs, so that the first page counts all of their
 //! trials. The view is the real command. A cold answer is the first that a view gives after its start
 //! (the file is in the kernel's cache); warm ones follow. Times are from sending the question: to the
 //! first byte of the answer, and to its last.
 
-#[path = "../../../crates/pages/tests/sample/mod.rs"]
+#[path = "../../../crates/pages/tests/pages/sample/mod.rs"]
 mod sample;
 
 use crate::child::Child;

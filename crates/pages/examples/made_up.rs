@@ -1,7 +1,7 @@
 //! Writes pages of made-up runs into a folder, for the browser tests: each with a JSON file of what its
 //! page must show.
 
-#[path = "../tests/sample/mod.rs"]
+#[path = "../tests/pages/sample/mod.rs"]
 mod sample;
 
 use prony_notebook::Notebook;

@@ -24,7 +24,7 @@ pub const SHORTEST: usize = 5;
 
 /// A cut's cost, in units of ln n. The Bayesian information criterion would have 3 (a cut adds a
 /// place, a mean and a variance), which cuts up to one in seven steady series of 20 to 50 values; 5
-/// cuts one in a hundred (`tests/change_points.rs`). Barrett et al. (OOPSLA 2017) take 15, for series
+/// cuts one in a hundred (`tests/stats/change_points.rs`). Barrett et al. (OOPSLA 2017) take 15, for series
 /// of 2,000 values. Values that depend on their neighbours need more: with half kept from one to the
 /// next, 5 cuts one steady series in eight.
 pub const PENALTY: f64 = 5.0;

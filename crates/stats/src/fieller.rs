@@ -6,7 +6,7 @@
 //! Welch's degrees of freedom follow from how much more one group spreads than the other, and three starts
 //! hardly know that: with 3 on one side and 10 on the other the interval covers in as little as 92%. So
 //! they are the fewest that come of any ratio of the two variances within a factor of [`UNSURE`]. Simulated
-//! coverage of a nominal 95% (`tests/groups.rs`, normal values with coefficients of variation of 2 to 20%
+//! coverage of a nominal 95% (`tests/stats/groups.rs`, normal values with coefficients of variation of 2 to 20%
 //! on either side, equal and not; the range over these), where a bootstrap of three starts has 90%:
 //!
 //! | starts | Welch's degrees | these | wider, at equal spreads |

@@ -8,7 +8,7 @@
 //! Fitted by least squares with σ ≥ 0 and κ ≥ 0: of the logarithms, because throughput varies by a
 //! share of itself, not by the same amount whether 1 or 64 workers make it; or of the rates. Intervals
 //! are those of the linearised model, ± t·standard error with as many degrees of freedom as there are
-//! points more than numbers fitted; they cover in 94 to 95% (`tests/scaling.rs`). The peak's interval
+//! points more than numbers fitted; they cover in 94 to 95% (`tests/stats/scaling.rs`). The peak's interval
 //! is Fieller's, for the ratio (1−σ)/κ.
 //!
 //! Three numbers always fit three points: with no more distinct N than numbers to fit there is no

@@ -43,7 +43,7 @@ const LOOKED_BEFORE: f64 = 1.07;
 
 /// How the risk of being wrong is spread over a comparison.
 ///
-/// Measured with 30 rounds and a look after each from the third on (`tests/sequential.rs`): the
+/// Measured with 30 rounds and a look after each from the third on (`tests/stats/sequential.rs`): the
 /// share of comparisons that find a difference of half a standard deviation of a round, the rounds
 /// they take on average, and the rounds after which differences of 2 and of 10 standard deviations
 /// are found. Equal servers are called different in 5.0% by each of them.

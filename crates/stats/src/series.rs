@@ -18,7 +18,7 @@
 //!   out (the same).
 //! - **Student's t** has n/τ − 1 degrees of freedom, [`LEAST_FREEDOM`] at least.
 //!
-//! Coverage of a nominal 95% (10,000 simulations for each number; `tests/series.rs`), and where windows are
+//! Coverage of a nominal 95% (10,000 simulations for each number; `tests/stats/series.rs`), and where windows are
 //! independent the width as a multiple of that of an interval that is told so:
 //!
 //! | windows | φ = 0 | 0.25 | 0.5 | 0.7 | width at φ = 0 |

@@ -6,7 +6,7 @@
 //! hold together: among more than two servers all of them may err in half of 5% (Bonferroni, [`comparisons`]).
 //! Of the other pairs those are believed that keep the false discovery rate at the other half
 //! ([`false_discovery`](crate::false_discovery)). Equal servers are therefore called different, any of them
-//! from any other, in at most 5% of all runs (`tests/ties.rs`: nine servers over six rounds, 4.6%; with an
+//! from any other, in at most 5% of all runs (`tests/stats/ties.rs`: nine servers over six rounds, 4.6%; with an
 //! interval of 95% for each ratio alone, 27%). Without a baseline all pairs share 5%.
 //!
 //! Servers that are not told apart from each other form

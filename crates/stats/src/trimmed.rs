@@ -7,7 +7,7 @@
 //! Wilcox, *Introduction to Robust Estimation and Hypothesis Testing* (2012), 4.3).
 //!
 //! Of 60 values, of which a twentieth spreads ten times as wide as the others, it tells a shift of half a
-//! standard deviation in 89% of cases where the mean tells it in 51% (`tests/sequential.rs` prints both).
+//! standard deviation in 89% of cases where the mean tells it in 51% (`tests/stats/sequential.rs` prints both).
 
 use crate::summary::{average, standard_deviation};
 

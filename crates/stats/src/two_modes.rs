@@ -13,7 +13,7 @@ pub const FEWEST: usize = 6;
 /// The fewest values of a group.
 const FEWEST_OF_A_GROUP: usize = 2;
 
-/// Values, and the ratio that one normal distribution exceeds in one of a thousand samples of so many; `tests/two_modes.rs`
+/// Values, and the ratio that one normal distribution exceeds in one of a thousand samples of so many; `tests/stats/two_modes.rs`
 /// simulates it.
 const CRITICAL: [(f64, f64); 12] = [
     (6.0, 98.5),

@@ -17,8 +17,8 @@
 //! | drifts, waves | as many steps | no steady state, if a line or a wave explains the series better than the steps do, or is found in the steady part |
 //! | slow beginnings | as many steps | also a line that becomes level, and one to four cold windows |
 //!
-//! Measured (`tests/warmup.rs`) on 2,688 planted series of 40 to 240 windows, with noise of 1 to 8%,
-//! without and with outliers (`tests/common/planted.rs`): 99.8% are right, 98.9% or more of each shape. With
+//! Measured (`tests/stats/warmup.rs`) on 2,688 planted series of 40 to 240 windows, with noise of 1 to 8%,
+//! without and with outliers (`tests/stats/common/planted.rs`): 99.8% are right, 98.9% or more of each shape. With
 //! noise of which each window keeps half of the one before, 94% of flat series of 100 windows are
 //! found flat, of 40 some 85%. Series of 20 windows are enough for steps, not for swings or a short
 //! phase.

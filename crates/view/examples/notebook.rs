@@ -4,7 +4,7 @@
 //! begins a run and puts a trial in for each line that it reads; `finish` finishes the run, and the end
 //! of its input leaves it behind as a process does that is killed.
 
-#[path = "../../pages/tests/sample/mod.rs"]
+#[path = "../../pages/tests/pages/sample/mod.rs"]
 mod sample;
 
 use jiff::Timestamp;

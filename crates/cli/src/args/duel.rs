@@ -69,7 +69,7 @@ pub struct Duel {
     pub sides: Vec<String>,
     /// Name of a side, in their order; one for each
     ///
-    /// By default the shortest part that tells the sides apart: a file name, an argument, a port.
+    /// By default the shortest part that distinguishes the sides: a file name, an argument, a port.
     #[arg(short, long, value_name = "NAME")]
     pub name: Vec<String>,
     /// Request path

@@ -1,6 +1,7 @@
 //! The worst habits of our prose stay out: comments that do not name what they document, and phrases that a reader has to
 //! translate.
 
+use crate::support::Place;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -58,4 +59,44 @@ fn doc_comments_name_what_they_document() {
          its limits are:\n{}",
         wrong.join("\n")
     );
+}
+
+/// Phrases in the place of a plain word: "own" or "separate"; "print", "report" or "warn".
+const TURNS: [&str; 14] = [
+    "of its own", "of their own", "of one's own", "by itself", "by themselves", "is told", "are told", "is said",
+    "are said", "was said", "was told", "it tells", "it hears", "has to be said",
+];
+
+/// Text in one line and in lower case, with single spaces.
+fn flat(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").to_lowercase()
+}
+
+#[test]
+fn pages_and_help_name_things_plainly() {
+    let mut texts = Vec::new();
+    let mut pages = Vec::new();
+    files(&root().join("docs"), "md", &mut pages);
+    pages.extend(["README.md", "CHANGELOG.md", "CONTRIBUTING.md"].map(|page| root().join(page)));
+    for page in pages {
+        texts.push((page.display().to_string(), fs::read_to_string(page).unwrap()));
+    }
+    let place = Place::new();
+    for verb in [
+        "run", "duel", "capacity", "why", "calibrate", "load", "servers", "hosts", "runs", "report", "export", "diff",
+        "explain", "verify", "requests", "import", "serve", "schema", "completions", "man",
+    ] {
+        let help = place.prony(&[verb, "--help"]).with(0);
+        texts.push((format!("prony {verb} --help"), help.stdout));
+    }
+    let found: Vec<String> = texts
+        .iter()
+        .flat_map(|(name, text)| {
+            let text = flat(text);
+            let turns = TURNS.iter().filter(move |turn| text.contains(*turn));
+            turns.map(move |turn| format!("{name}: {turn:?}"))
+        })
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }

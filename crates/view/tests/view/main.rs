@@ -3,6 +3,6 @@
 mod door;
 mod live;
 mod pages;
-#[path = "../../../pages/tests/sample/mod.rs"]
+#[path = "../../../pages/tests/pages/sample/mod.rs"]
 mod sample;
 mod support;

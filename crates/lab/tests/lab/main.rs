@@ -1,0 +1,12 @@
+//! Contracts against servers that keep them, cheat or misbehave; and measurements, over made-up hosts and generators.
+
+mod cheats;
+mod contracts;
+mod grpc;
+mod honest;
+mod hostile;
+mod orchestration;
+mod over;
+mod shop;
+mod support;
+mod websocket;

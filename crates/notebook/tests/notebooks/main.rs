@@ -1,0 +1,4 @@
+//! Notebooks: written, read, damaged and overseen.
+
+mod notebook;
+mod overview;

@@ -1,0 +1,4 @@
+//! Whole duels, simulated.
+
+mod attacker;
+mod giving_up;
