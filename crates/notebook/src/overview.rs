@@ -100,7 +100,7 @@ pub struct TrialLine {
     pub message: Option<String>,
     /// Right answers a second.
     pub throughput: Option<f64>,
-    /// CPU time of the server's processes for each right answer, in nanoseconds.
+    /// CPU time of the server's processes per request that was served, in nanoseconds.
     pub cpu_ns_per_request: Option<f64>,
     /// The median response time, in nanoseconds.
     pub p50_ns: Option<u64>,

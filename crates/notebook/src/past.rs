@@ -29,7 +29,7 @@ pub struct PastTrial {
     pub cell: String,
     /// Right answers a second.
     pub throughput: f64,
-    /// CPU time of the server's processes for each right answer, in nanoseconds.
+    /// CPU time of the server's processes per request that was served, in nanoseconds.
     pub cpu_ns_per_request: Option<f64>,
     /// The 99th percentile of the response time, in nanoseconds.
     pub p99_ns: Option<u64>,

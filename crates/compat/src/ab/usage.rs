@@ -11,7 +11,7 @@ Options are:
     -p postfile     POST the content of this file
     -u putfile      PUT the content of this file
     -T content-type Type of what is sent with -p or -u (text/plain)
-    -v verbosity    2: show the request, 3: also each status, 4: also the first answer's head
+    -v verbosity    2: show the request and each response, 3: also each status
     -w              Print HTML tables
     -x attributes   Attributes of the table, with -w
     -y attributes   Attributes of each row, with -w

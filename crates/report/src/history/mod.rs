@@ -17,7 +17,7 @@ pub enum Measure {
     Throughput,
     /// The 99th percentile of the response time, in nanoseconds: the mean of the trials'.
     P99,
-    /// CPU time of the server per right answer, in nanoseconds.
+    /// CPU time of the server per request that was served, in nanoseconds.
     Cpu,
 }
 
