@@ -5,14 +5,14 @@ use crate::args::machines::{Apart, LoadFrom, Machines};
 use crate::place::local_host;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_lab::experiment::Place;
-use prony_lab::generator::Local;
+use prony_lab::generator::{Generator, Local};
+use prony_lab::host::Host;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::leftovers::Scratch;
 use prony_lab::placement::{Placement, Sharing, allowed_cpus};
 use prony_lab::sources::{SentFrom, Sources};
 use prony_remote::check::network;
 use prony_remote::host::UpstreamHost;
-use prony_remote::place::{LoadPlace, ServerPlace};
 use prony_remote::reach::reached;
 use prony_remote::{Fleet, Hosts, LOCAL, Link, Registry, RemoteHost, SlowClient};
 use std::num::NonZeroU32;
@@ -128,13 +128,21 @@ impl LoadFrom {
 
 /// With what servers are measured: where they run, and where loads come from.
 pub struct Rig {
-    pub host: ServerPlace,
-    pub generator: SentFrom<LoadPlace>,
+    pub host: Box<dyn Host>,
+    pub generator: SentFrom,
     /// Where what is where, in words.
     pub placement: String,
     /// CPUs of this machine for what prony does beside measuring.
     pub spare: Vec<usize>,
     _scratch: Option<Scratch>,
+}
+
+/// The generator of loads from these machines; none: from this process.
+pub fn generator_of(fleet: Option<Fleet>) -> Box<dyn Generator> {
+    match fleet {
+        Some(fleet) => Box::new(fleet),
+        None => Box::new(Local),
+    }
 }
 
 impl Rig {
@@ -148,7 +156,7 @@ impl Rig {
 /// Parts of a measurement that are on other machines; none of them when everything is here.
 pub struct Elsewhere {
     host: Option<RemoteHost>,
-    generator: LoadPlace,
+    generator: Box<dyn Generator>,
     placement: String,
 }
 
@@ -233,7 +241,7 @@ impl Apart {
         if !starts {
             return Ok(Elsewhere {
                 host: None,
-                generator: fleet.map_or(LoadPlace::Here(Local), LoadPlace::There),
+                generator: generator_of(fleet),
                 placement: from,
             });
         }
@@ -312,7 +320,7 @@ impl Apart {
         }
         Ok(Elsewhere {
             host: Some(host),
-            generator: fleet.map_or(LoadPlace::Here(Local), LoadPlace::There),
+            generator: generator_of(fleet),
             placement: words,
         })
     }
@@ -382,20 +390,20 @@ pub fn rig(
         let (host, scratch) = local_host(places, interrupt, placement)?;
         return Ok(Rig {
             placement: host.placement.to_string(),
-            host: ServerPlace::Here(Box::new(host)),
+            host: Box::new(host),
             generator: SentFrom {
-                generator: LoadPlace::Here(Local),
+                generator: generator_of(None),
                 sources: Sources::default(),
             },
             spare,
             _scratch: Some(scratch),
         });
     };
-    let (host, scratch) = match elsewhere.host {
-        Some(host) => (ServerPlace::There(Box::new(host)), None),
+    let (host, scratch): (Box<dyn Host>, _) = match elsewhere.host {
+        Some(host) => (Box::new(host), None),
         None => {
             let (host, scratch) = local_host(places, interrupt, placement)?;
-            (ServerPlace::Here(Box::new(host)), Some(scratch))
+            (Box::new(host), Some(scratch))
         }
     };
     Ok(Rig {

@@ -16,9 +16,9 @@ use std::time::Duration;
 
 /// A calibration: the reference server against itself, under each contract with each number of connections.
 #[derive(Debug, Clone)]
-pub struct Calibration<'a, H, G> {
+pub struct Calibration<'a> {
     /// With what it is measured.
-    pub lab: Lab<'a, H, G>,
+    pub lab: Lab<'a>,
     /// The reference server, twice.
     pub sides: &'a [Side],
     /// The contracts.
@@ -31,7 +31,7 @@ pub struct Calibration<'a, H, G> {
     pub duration: Duration,
 }
 
-impl<H: Host, G: Generator> Calibration<'_, H, G> {
+impl Calibration<'_> {
     /// Carries it out, until it is done or the user interrupts it.
     ///
     /// # Errors

@@ -66,9 +66,9 @@ const REST: Duration = Duration::from_secs(1);
 
 /// A capacity search.
 #[derive(Debug)]
-pub struct Capacity<'a, H, G> {
+pub struct Capacity<'a> {
     /// With what it is measured.
-    pub lab: Lab<'a, H, G>,
+    pub lab: Lab<'a>,
     /// The server.
     pub side: &'a Side,
     /// How it is loaded; the duration is that of a trial.
@@ -125,10 +125,10 @@ pub enum CapacityError {
 }
 
 /// A search under way.
-struct Session<'a, 'o, H: Host, G> {
-    capacity: &'a Capacity<'a, H, G>,
+struct Session<'a, 'o> {
+    capacity: &'a Capacity<'a>,
     pilot: Pilot,
-    up: Option<Up<'a, H, G>>,
+    up: Option<Up<'a>>,
     journal: &'a mut dyn Journal,
     observer: Observer<'o>,
     /// Trials that were recorded.
@@ -140,7 +140,7 @@ struct Session<'a, 'o, H: Host, G> {
     raised: Vec<(Finding, u32)>,
 }
 
-impl<H: Host, G: Generator> Capacity<'_, H, G> {
+impl Capacity<'_> {
     /// Carries it out, until it is done or the user interrupts it. Every trial is recorded.
     ///
     /// # Errors
@@ -235,7 +235,7 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
     }
 }
 
-impl<H: Host, G: Generator> Session<'_, '_, H, G> {
+impl Session<'_, '_> {
     fn carry_out(mut self) -> Result<Found, CapacityError> {
         let percentile = self.capacity.limits.highest_percentile();
         let longest = LONGEST.max(self.capacity.trial()).as_secs_f64();

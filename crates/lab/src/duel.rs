@@ -161,9 +161,9 @@ pub enum Time {
 
 /// A duel.
 #[derive(Debug)]
-pub struct Duel<'a, H, G> {
+pub struct Duel<'a> {
     /// With what it is measured.
-    pub lab: Lab<'a, H, G>,
+    pub lab: Lab<'a>,
     /// Servers that take part; the others are compared with the first.
     pub sides: &'a [Side],
     /// How they are loaded.
@@ -189,7 +189,7 @@ struct DuelState {
     segments: [Vec<Vec<f64>>; 2],
 }
 
-impl<H: Host, G: Generator> Duel<'_, H, G> {
+impl Duel<'_> {
     /// Carries it out: a pilot, and rounds until it is decided, its rounds or its time are over, or the user
     /// interrupts it. Every part of every round is recorded. Gives what was seen in whole rounds, and how that is decided.
     ///
@@ -496,8 +496,8 @@ pub fn label(load: &Load) -> String {
 ///
 /// # Errors
 /// The side that failed, and how. An interrupt is no failure: `None`.
-pub fn round<H: Host, G: Generator>(
-    lab: Lab<'_, H, G>,
+pub fn round(
+    lab: Lab<'_>,
     sides: &[Side],
     spec: &LoadSpec,
     (design, parts): (&Design, Parts),
@@ -506,7 +506,7 @@ pub fn round<H: Host, G: Generator>(
     let started = Timestamp::now();
     let mut order: Vec<usize> = (0..sides.len()).collect();
     order.shuffle(&mut rand::rng());
-    let mut up: Vec<Option<Up<'_, H, G>>> = sides.iter().map(|_| None).collect();
+    let mut up: Vec<Option<Up<'_>>> = sides.iter().map(|_| None).collect();
     let failed = |i: usize| move |failure| (sides[i].name.clone(), failure);
     let warm = warm_up(design, &spec.load);
     for &i in &order {
@@ -515,7 +515,7 @@ pub fn round<H: Host, G: Generator>(
         let one = lab.bring_up(&sides[i], &spec.workload, None, &warm, Depth::Quick, &mut on_progress);
         up[i] = Some(one.map_err(failed(i))?);
     }
-    let mut up: Vec<Up<'_, H, G>> = up.into_iter().flatten().collect();
+    let mut up: Vec<Up<'_>> = up.into_iter().flatten().collect();
     for &i in &order {
         let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
         up[i].warm_up(&warm, &mut on_progress).map_err(failed(i))?;

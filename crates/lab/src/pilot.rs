@@ -41,8 +41,8 @@ const SLOW: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// When a side fails, or they have no common rate.
-pub fn survey<H: Host, G: Generator>(
-    lab: Lab<'_, H, G>,
+pub fn survey(
+    lab: Lab<'_>,
     sides: &[Side],
     spec: &LoadSpec,
     parts: (bool, bool),
@@ -70,8 +70,8 @@ pub fn survey<H: Host, G: Generator>(
 }
 
 /// Starts a server, asks it, and ends it.
-fn one<H: Host, G: Generator>(
-    lab: Lab<'_, H, G>,
+fn one(
+    lab: Lab<'_>,
     side: &Side,
     spec: &LoadSpec,
     on_progress: OnProgress<'_>,
@@ -97,8 +97,8 @@ fn one<H: Host, G: Generator>(
 ///
 /// # Errors
 /// When it ends under the load, or answers nothing.
-pub(crate) fn pilot<H: Host, G: Generator>(
-    (up, begun): (&mut Up<'_, H, G>, Instant),
+pub(crate) fn pilot(
+    (up, begun): (&mut Up<'_>, Instant),
     name: &str,
     base: &Load,
     given: &Given,
@@ -197,8 +197,8 @@ fn step(connections: u32, measured: &Measured, p50_ns: Nanos, timeout: Duration)
 }
 
 /// The median response time to one request after the other, in a measurement of this length.
-fn alone<H: Host, G: Generator>(
-    up: &mut Up<'_, H, G>,
+fn alone(
+    up: &mut Up<'_>,
     base: &Load,
     length: Duration,
     on_progress: OnProgress<'_>,
@@ -209,8 +209,8 @@ fn alone<H: Host, G: Generator>(
 
 /// A measurement in which something is answered, with the median response time. While nothing fails it is made again for longer:
 /// others may have had the CPUs for all of the time.
-fn answered<H: Host, G: Generator>(
-    up: &mut Up<'_, H, G>,
+fn answered(
+    up: &mut Up<'_>,
     mut load: Load,
     on_progress: OnProgress<'_>,
 ) -> Result<(Measured, Nanos), Failure> {

@@ -39,13 +39,13 @@ impl Rest {
 
 /// Does something with one of the servers that are up, by its place, while the others rest: stopped, if `pause` says so
 /// and they can be. Gives how each of them has rested.
-pub fn alone<'a, H: Host, G: Generator, R>(
-    up: &mut [Up<'a, H, G>],
+pub fn alone<'a, R>(
+    up: &mut [Up<'a>],
     which: usize,
     pause: bool,
-    work: impl FnOnce(&mut Up<'a, H, G>) -> R,
+    work: impl FnOnce(&mut Up<'a>) -> R,
 ) -> (R, Vec<Rest>) {
-    let each_other = |up: &mut [Up<'a, H, G>], change: fn(&mut Up<'a, H, G>)| {
+    let each_other = |up: &mut [Up<'a>], change: fn(&mut Up<'a>)| {
         let others = up.iter_mut().enumerate();
         others
             .filter(|(at, _)| pause && *at != which)

@@ -19,9 +19,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A run of an experiment.
 #[derive(Debug)]
-pub struct Run<'a, H, G> {
+pub struct Run<'a> {
     /// With what it is measured.
-    pub lab: Lab<'a, H, G>,
+    pub lab: Lab<'a>,
     /// Experiment to run.
     pub experiment: &'a Experiment,
     /// Seed of the trials' order.
@@ -53,8 +53,8 @@ pub enum RunError {
 }
 
 /// Measures the trials of a run with one lab.
-struct Session<'a, 'o, H, G> {
-    lab: Lab<'a, H, G>,
+struct Session<'a, 'o> {
+    lab: Lab<'a>,
     experiment: &'a Experiment,
     /// The rig that this is, where there are several.
     rig: Option<&'a str>,
@@ -75,7 +75,7 @@ enum After {
     Lost(String),
 }
 
-impl<H: Host, G: Generator> Run<'_, H, G> {
+impl Run<'_> {
     /// Builds every server, and carries out every trial in a fresh random order for each round, until
     /// all are done or the user interrupts it. A server that cannot be built, or fails, is recorded as
     /// such, and the run goes on.
@@ -125,7 +125,7 @@ impl<H: Host, G: Generator> Run<'_, H, G> {
     }
 }
 
-impl<H: Host, G: Generator> Session<'_, '_, H, G> {
+impl Session<'_, '_> {
     /// Builds the server behind all gateways, if there is one.
     fn build_upstream(&mut self) -> Result<(), RunError> {
         if let Some(server) = &self.experiment.upstream {

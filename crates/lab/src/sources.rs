@@ -103,14 +103,14 @@ fn of_interface(name: &str) -> Result<Vec<IpAddr>, String> {
 }
 
 /// A generator whose connections come from these.
-pub struct SentFrom<G> {
+pub struct SentFrom {
     /// Generator that carries out the loads.
-    pub generator: G,
+    pub generator: Box<dyn Generator>,
     /// Where its connections come from.
     pub sources: Sources,
 }
 
-impl<G: Generator> Generator for SentFrom<G> {
+impl Generator for SentFrom {
     fn load(
         &self,
         plan: &Plan,

@@ -20,26 +20,25 @@ use prony_engine::{Dialogue, Nanos, Plan, clock};
 use prony_record::{Durations, Extent, Failure, Load, Observation, Phase, Resources, Step, Window};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// With what measurements are made, and what ends them all.
-#[derive(Debug)]
-pub struct Lab<'a, H, G> {
+#[derive(Clone, Copy)]
+pub struct Lab<'a> {
     /// Where servers run.
-    pub host: &'a H,
+    pub host: &'a dyn Host,
     /// Generator that loads them.
-    pub generator: &'a G,
+    pub generator: &'a dyn Generator,
     /// The user's.
     pub interrupt: &'a Interrupt,
 }
 
-impl<H, G> Clone for Lab<'_, H, G> {
-    fn clone(&self) -> Self {
-        *self
+impl fmt::Debug for Lab<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lab").finish_non_exhaustive()
     }
 }
-
-impl<H, G> Copy for Lab<'_, H, G> {}
 
 /// Progress of a measurement while it goes on.
 #[derive(Debug)]
@@ -100,11 +99,10 @@ impl Doing {
 pub type OnProgress<'t> = &'t mut dyn FnMut(Progress<'_>);
 
 /// A server that is up and verified.
-#[derive(Debug)]
-pub struct Up<'a, H: Host, G> {
-    lab: Lab<'a, H, G>,
-    server: H::Server,
-    upstream: Option<H::Server>,
+pub struct Up<'a> {
+    lab: Lab<'a>,
+    server: Box<dyn Started>,
+    upstream: Option<Box<dyn Started>>,
     dialogue: Dialogue,
     workload: &'a Workload,
     http2: Option<Http2>,
@@ -146,7 +144,7 @@ impl Measured {
     }
 }
 
-impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
+impl<'a> Lab<'a> {
     /// Starts a side, unless another program has, puts an upstream behind it if it is a gateway, and
     /// verifies it. `load` is the one that it will be under.
     ///
@@ -160,7 +158,7 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
         load: &Load,
         depth: Depth,
         on_progress: OnProgress<'_>,
-    ) -> Result<Up<'a, H, G>, Failure> {
+    ) -> Result<Up<'a>, Failure> {
         let begun = Instant::now();
         self.generator
             .reserve(u64::from(load.max_connections()))
@@ -197,7 +195,7 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
         // The upstream that verified it counts and changes what it says; a real one is what is loaded.
         let upstream = match upstream {
             None => None,
-            Some(upstream) => Some(self.host.attach_upstream(&mut server, upstream)?),
+            Some(upstream) => Some(self.host.attach_upstream(&mut *server, upstream)?),
         };
         let dialogue = server.dialogue(&proof, load)?;
         Ok(Up {
@@ -233,7 +231,7 @@ impl Default for Beside<'_> {
     }
 }
 
-impl<H: Host, G: Generator> Up<'_, H, G> {
+impl Up<'_> {
     /// Command line of the server; empty when another program has started it.
     pub fn command(&self) -> String {
         self.server.command().join(" ")
@@ -289,11 +287,11 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
         let length = Extent::Duration(load.window);
         let mut warming = Warming::new(load.warmup, length);
         let said = (self.workload, &self.dialogue, rand::random());
-        let plan = plan(&self.lab, &self.server, said, load);
+        let plan = plan(&self.lab, &*self.server, said, load);
         let mut controller = Until {
             warming: &mut warming,
             on_progress,
-            server: &mut self.server,
+            server: &mut *self.server,
         };
         let seen = self
             .lab
@@ -329,19 +327,19 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
         let watch = self
             .lab
             .host
-            .watch(&self.server, self.upstream.as_ref(), load.window.0);
+            .watch(&*self.server, self.upstream.as_deref(), load.window.0);
         let cold = load.warmup.0.is_zero() || self.warmed.is_some();
         let said = (self.workload, &self.dialogue, self.loads.next_u64());
-        let plan = plan(&self.lab, &self.server, said, load);
+        let plan = plan(&self.lab, &*self.server, said, load);
         let mut controller = Steering {
             extent: load.extent,
             lead_in: clock::nanos(load.lead_in.0),
             warming: (!cold).then(|| Warming::new(load.warmup, load.extent)),
             start: 0,
-            watch: &watch,
+            watch: &*watch,
             beside,
             on_progress,
-            server: &mut self.server,
+            server: &mut *self.server,
         };
         let seen = self
             .lab
@@ -435,9 +433,9 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
     }
 }
 
-fn plan<H: Host, G>(
-    lab: &Lab<'_, H, G>,
-    server: &H::Server,
+fn plan(
+    lab: &Lab<'_>,
+    server: &dyn Started,
     (workload, dialogue, seed): (&Workload, &Dialogue, u64),
     load: &Load,
 ) -> Plan {
@@ -468,13 +466,13 @@ fn plan<H: Host, G>(
 }
 
 /// Steers a load until it is steady.
-struct Until<'a, 't, S> {
+struct Until<'a, 't> {
     warming: &'a mut Warming,
     on_progress: OnProgress<'t>,
-    server: &'a mut S,
+    server: &'a mut dyn Started,
 }
 
-impl<S: Started> LoadController for Until<'_, '_, S> {
+impl LoadController for Until<'_, '_> {
     fn began(&mut self, _start: Nanos, _control: &dyn LoadControl) {}
 
     fn window(&mut self, window: &Window, control: &dyn LoadControl) {
@@ -490,20 +488,20 @@ impl<S: Started> LoadController for Until<'_, '_, S> {
 }
 
 /// Steers a load that is measured: at once, or after a lead-in or a warm-up.
-struct Steering<'a, 't, W, S> {
+struct Steering<'a, 't> {
     extent: Extent,
     /// Where there is no warm-up.
     lead_in: Nanos,
     warming: Option<Warming>,
     /// When the load began, on the generator's clock.
     start: Nanos,
-    watch: &'a W,
+    watch: &'a dyn Watcher,
     beside: &'a Beside<'a>,
     on_progress: OnProgress<'t>,
-    server: &'a mut S,
+    server: &'a mut dyn Started,
 }
 
-impl<W: Watcher, S: Started> Steering<'_, '_, W, S> {
+impl Steering<'_, '_> {
     fn watch(&mut self, from: Nanos, until: Nanos) {
         (self.on_progress)(Progress::Measured { until });
         let (from, until) = (self.start + from, self.start.saturating_add(until));
@@ -512,7 +510,7 @@ impl<W: Watcher, S: Started> Steering<'_, '_, W, S> {
     }
 }
 
-impl<W: Watcher, S: Started> LoadController for Steering<'_, '_, W, S> {
+impl LoadController for Steering<'_, '_> {
     fn at_once(&self) -> Option<Nanos> {
         (self.warming.is_none() && self.lead_in == 0).then(|| until(0, self.extent))
     }

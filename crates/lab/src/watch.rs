@@ -104,7 +104,7 @@ impl Watcher for ProcWatch {
         let _ = self.orders.send(Order::Measure { from, until });
     }
 
-    fn finish(self) -> Watched {
+    fn finish(self: Box<Self>) -> Watched {
         let _ = self.orders.send(Order::Finish);
         self.thread.join().unwrap_or_default()
     }

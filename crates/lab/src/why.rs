@@ -135,9 +135,9 @@ impl RunningProbe for LocalProbe<'_> {
 }
 
 /// Rounds that show what a request costs.
-pub struct Why<'a, H, G> {
+pub struct Why<'a> {
     /// With what it is measured.
-    pub lab: Lab<'a, H, G>,
+    pub lab: Lab<'a>,
     /// Looks into the servers.
     pub anatomist: &'a dyn Anatomist,
     /// The servers.
@@ -163,7 +163,7 @@ pub struct Outcome {
     pub failure: Option<DuelError>,
 }
 
-impl<H: Host, G: Generator> Why<'_, H, G> {
+impl Why<'_> {
     /// Carries it out. What the system does not allow is left out, and said in the result. An interrupt or a server that
     /// fails ends it; whole rounds are kept.
     pub fn carry_out(&self, observer: Observer<'_>) -> Outcome {
@@ -298,7 +298,7 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
     /// Leaves out what the system does not allow, and says so once.
     fn leave_out(
         &self,
-        up: &[Up<'_, H, G>],
+        up: &[Up<'_>],
         looks: &mut Vec<(ProbeMode, f64)>,
         refused: &mut Vec<String>,
     ) {
@@ -336,7 +336,7 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
     /// One measurement, seen in one way; gives why functions have no names.
     fn segment(
         &self,
-        up: &mut Up<'_, H, G>,
+        up: &mut Up<'_>,
         (look, part): (ProbeMode, f64),
         into: &mut Dissection,
         on_progress: &mut dyn FnMut(Progress<'_>),

@@ -16,6 +16,7 @@ use prony_lab::placement::Placement;
 use prony_lab::side::{Workload, Candidate, Role, Running};
 use prony_lab::tree::Root;
 use prony_record::{Failure, Load, Step};
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -25,6 +26,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// A host only gets servers that it has started itself.
+const OWN: &str = "a server is where its host is";
 /// The largest folder of sources that is sent, in bytes.
 const MOST_SOURCES: u64 = 64 << 20;
 
@@ -314,9 +317,6 @@ fn sources(server: &Server) -> io::Result<Sources> {
 }
 
 impl Host for RemoteHost {
-    type Server = RemoteServer;
-    type Watch = RemoteWatch;
-
     fn machine(&self) -> prony_record::Host {
         let link = self
             .agent
@@ -349,7 +349,7 @@ impl Host for RemoteHost {
         }
     }
 
-    fn start(&self, who: &Candidate<'_>) -> Result<RemoteServer, Failure> {
+    fn start(&self, who: &Candidate<'_>) -> Result<Box<dyn Started>, Failure> {
         let failed = |error: String| Failure::new(Step::Start, error);
         // An upstream that is measured by itself is where it stands behind the others.
         let (agent, ip) = match &self.upstream_host {
@@ -370,7 +370,7 @@ impl Host for RemoteHost {
             Ok(mut server) => {
                 server.forwarded = forwarded;
                 server.witness = self.witness(server.up.address).map_err(failed)?;
-                Ok(server)
+                Ok(Box::new(server))
             }
             Err(failure) => {
                 if let Some(it) = forwarded {
@@ -381,7 +381,7 @@ impl Host for RemoteHost {
         }
     }
 
-    fn attach(&self, running: &Running, _ask: &Workload) -> Result<RemoteServer, Failure> {
+    fn attach(&self, running: &Running, _workload: &Workload) -> Result<Box<dyn Started>, Failure> {
         let text = format!(
             "{} runs already: --server-host is for servers that prony starts",
             running.target
@@ -391,16 +391,19 @@ impl Host for RemoteHost {
 
     fn attach_upstream(
         &self,
-        gateway: &mut RemoteServer,
+        gateway: &mut dyn Started,
         upstream: &Candidate<'_>,
-    ) -> Result<RemoteServer, Failure> {
+    ) -> Result<Box<dyn Started>, Failure> {
+        let gateway: &mut dyn Any = gateway;
+        let gateway: &mut RemoteServer = gateway.downcast_mut().expect(OWN);
         let (Some(upstream_host), Some(place)) = (&self.upstream_host, &mut gateway.forwarded) else {
             // It takes the place of prony's own, whose address the agent knows.
             let start = self
                 .agent
                 .start_by(upstream, SocketAddr::new(self.ip, 0), None);
             let call = Call::PutBehind(gateway.up.number, Box::new(start));
-            return Self::start_with(Arc::clone(&gateway.link), call, self.ip);
+            let behind = Self::start_with(Arc::clone(&gateway.link), call, self.ip)?;
+            return Ok(Box::new(behind));
         };
         let failed = |error: String| Failure::new(Step::Start, error);
         let release = Call::Release(gateway.up.number);
@@ -411,15 +414,20 @@ impl Host for RemoteHost {
         let link = Arc::clone(&place.link);
         let behind = Self::start_with(link, Call::Start(Box::new(start)), upstream_host.ip)?;
         place.behind = Some(behind.up.number);
-        Ok(behind)
+        Ok(Box::new(behind))
     }
 
     fn watch(
         &self,
-        server: &RemoteServer,
-        upstream: Option<&RemoteServer>,
+        server: &dyn Started,
+        upstream: Option<&dyn Started>,
         period: Duration,
-    ) -> RemoteWatch {
+    ) -> Box<dyn Watcher> {
+        let remote = |server| -> &RemoteServer {
+            let server: &dyn Any = server;
+            server.downcast_ref().expect(OWN)
+        };
+        let (server, upstream) = (remote(server), upstream.map(remote));
         let apart = upstream.filter(|it| it.link.name() != server.link.name());
         let beside = match apart {
             Some(_) => None,
@@ -430,7 +438,7 @@ impl Host for RemoteHost {
             let shared = self.upstream_host.as_ref().is_some_and(|upstream_host| upstream_host.shared);
             Box::new(RemoteWatch::begin(it, None, period, !shared))
         });
-        watch
+        Box::new(watch)
     }
 }
 
@@ -577,7 +585,7 @@ impl Started for RemoteServer {
         }
     }
 
-    fn stop(mut self) {
+    fn stop(mut self: Box<Self>) {
         self.end();
     }
 }
@@ -634,7 +642,7 @@ impl Watcher for RemoteWatch {
         }
     }
 
-    fn finish(self) -> Watched {
+    fn finish(self: Box<Self>) -> Watched {
         let behind = self.upstream.map(|upstream| upstream.finish());
         let (Some(offset), Ok(Reply::Watched(watched))) =
             (self.offset, self.link.call(Call::Watched(self.number)))

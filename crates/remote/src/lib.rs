@@ -25,7 +25,6 @@ pub mod hosts;
 mod launch;
 pub mod link;
 pub mod message;
-pub mod place;
 pub mod reach;
 pub mod registry;
 mod servers;

@@ -6,7 +6,7 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use prony_lab::builder::{Builder, Built, Missing};
 use prony_lab::catalog::Server;
 use prony_lab::contract::Contract;
-use prony_lab::host::{Host, LocalHost, LocalServer, Watcher, VerifySpec, Started};
+use prony_lab::host::{Host, LocalHost, SpawnedServer, Started, VerifySpec, Watcher};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::leftovers::{self, Scratch};
 use prony_lab::placement::Placement;
@@ -24,8 +24,8 @@ pub(crate) struct Servers {
     /// Temporary folder for the servers' output and for the sources that were taken over.
     scratch: Scratch,
     adopted: HashMap<String, Server>,
-    running: HashMap<u32, LocalServer>,
-    watches: HashMap<u32, prony_lab::host::LocalWatch>,
+    running: HashMap<u32, SpawnedServer>,
+    watches: HashMap<u32, Box<dyn Watcher>>,
     next: u32,
 }
 
@@ -98,12 +98,13 @@ impl Servers {
             }
             Call::Stop(number) => {
                 if let Some(server) = self.running.remove(&number) {
-                    server.stop();
+                    Box::new(server).stop();
                 }
                 Ok(Reply::Done)
             }
             Call::Watch(number, upstream, period) => {
                 let upstream = upstream.and_then(|number| self.running.get(&number));
+                let upstream = upstream.map(|it| it as &dyn Started);
                 let server = self.running.get(&number).ok_or_else(|| gone(number))?;
                 let watch = self.host.watch(server, upstream, period);
                 self.watches.insert(number, watch);
@@ -114,7 +115,7 @@ impl Servers {
                 watch.measure(from, until);
                 Ok(Reply::Done)
             }
-            Call::Used(number) => Ok(Reply::Used(self.watches.get(&number).and_then(Watcher::used))),
+            Call::Used(number) => Ok(Reply::Used(self.watches.get(&number).and_then(|it| it.used()))),
             Call::Watched(number) => {
                 let watch = self.watches.remove(&number).ok_or_else(|| gone(number))?;
                 Ok(Reply::Watched(Box::new(watch.finish())))
@@ -123,7 +124,7 @@ impl Servers {
         }
     }
 
-    fn server(&mut self, number: u32) -> Result<&mut LocalServer, String> {
+    fn server(&mut self, number: u32) -> Result<&mut SpawnedServer, String> {
         self.running.get_mut(&number).ok_or_else(|| gone(number))
     }
 
@@ -184,7 +185,7 @@ impl Servers {
 
     fn attach_upstream(&mut self, gateway: u32, start: &Start) -> Answer {
         let mut server = self.running.remove(&gateway).ok_or_else(|| gone(gateway))?;
-        let put = as_candidate(start, |who| self.host.attach_upstream(&mut server, who));
+        let put = as_candidate(start, |who| self.host.start_behind(&mut server, who));
         self.running.insert(gateway, server);
         Ok(match put {
             Ok(upstream) => self.keep(upstream),
@@ -192,7 +193,7 @@ impl Servers {
         })
     }
 
-    fn keep(&mut self, server: LocalServer) -> Reply {
+    fn keep(&mut self, server: SpawnedServer) -> Reply {
         let number = self.next;
         self.next += 1;
         let up = Up {
@@ -214,8 +215,8 @@ fn gone(number: u32) -> String {
 /// Starts something by the parts that a candidate refers to.
 fn as_candidate(
     start: &Start,
-    go: impl FnOnce(&Candidate<'_>) -> Result<LocalServer, Failure>,
-) -> Result<LocalServer, Failure> {
+    go: impl FnOnce(&Candidate<'_>) -> Result<SpawnedServer, Failure>,
+) -> Result<SpawnedServer, Failure> {
     let cannot = |text: String| Failure::new(prony_record::Step::Start, text);
     let here = std::env::current_dir().map_err(|error| cannot(error.to_string()))?;
     let built = start.built.clone().unwrap_or_else(|| Built {

@@ -53,7 +53,7 @@ pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
     );
     let calibration = Calibration {
         lab: Lab {
-            host: &rig.host,
+            host: &*rig.host,
             generator: &rig.generator,
             interrupt: &interrupt,
         },

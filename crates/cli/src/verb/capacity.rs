@@ -99,7 +99,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     let live = Live::begin(title, args.shown, &rig.spare);
     let search = prony_lab::capacity::Capacity {
         lab: Lab {
-            host: &rig.host,
+            host: &*rig.host,
             generator: &rig.generator,
             interrupt: &interrupt,
         },

@@ -69,7 +69,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     )?;
     let duel = prony_lab::duel::Duel {
         lab: Lab {
-            host: &rig.host,
+            host: &*rig.host,
             generator: &rig.generator,
             interrupt: &interrupt,
         },

@@ -10,13 +10,13 @@ mod shape;
 
 use crate::Ended;
 use crate::args::{Load, Places};
+use crate::machines::generator_of;
 use crate::target;
 use display::Display;
 use jiff::Timestamp;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_engine::{Dialogue, Plan, Target};
 use prony_lab::contract::Depth;
-use prony_lab::generator::Local;
 use prony_lab::host::{Host, LocalHost};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
@@ -33,7 +33,6 @@ use prony_record::inert;
 use prony_record::load::Over;
 use prony_record::{Extent, Failure, Finding, Observation, Percentiles, Step};
 use prony_remote::Fleet;
-use prony_remote::place::LoadPlace;
 use prony_report::load::{
     GrpcReport, HostReport, Http2Report, LoadReport, RequestReport, ServerReport, SessionReport,
     WsReport, over_time, recoveries,
@@ -58,7 +57,7 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     let host = LocalHost::of_running(placement(&plan, server.as_ref(), shared), &interrupt);
     let host = host.into_diagnostic()?;
     let generator = SentFrom {
-        generator: fleet.map_or(LoadPlace::Here(Local), LoadPlace::There),
+        generator: generator_of(fleet),
         sources: settled.sources,
     };
     let lab = Lab {

@@ -26,7 +26,6 @@ use prony_lab::sources::SentFrom;
 use prony_lab::trial::Lab;
 use prony_record::Subject;
 use prony_record::published::Published;
-use prony_remote::place::{LoadPlace, ServerPlace};
 use prony_verdict::why::anatomy;
 use serde_json::json;
 use std::sync::Arc;
@@ -204,9 +203,9 @@ fn raise(
 }
 
 /// With what a rig measures.
-fn lab<'a>(rig: &'a Rig, interrupt: &'a Interrupt) -> Lab<'a, ServerPlace, SentFrom<LoadPlace>> {
+fn lab<'a>(rig: &'a Rig, interrupt: &'a Interrupt) -> Lab<'a> {
     Lab {
-        host: &rig.host,
+        host: &*rig.host,
         generator: &rig.generator,
         interrupt,
     }

@@ -46,7 +46,7 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
     )?
     .sending_from(sources);
     let lab = Lab {
-        host: &rig.host,
+        host: &*rig.host,
         generator: &rig.generator,
         interrupt: &interrupt,
     };

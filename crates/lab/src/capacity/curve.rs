@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Divisor for the length of a trial of the curve: those that decide take this many times as long.
 const HALF: u32 = 2;
 
-impl<H: Host, G: Generator> Session<'_, '_, H, G> {
+impl Session<'_, '_> {
     /// The latency at parts of a rate, up to the first that the server breaks; and what it keeps of them after an overload.
     pub(super) fn curve(
         &mut self,

@@ -19,7 +19,7 @@ pub const AFTER: &str = "after-overload";
 /// The part of the capacity that follows an overload.
 const REST: f64 = 0.5;
 
-impl<H: Host, G: Generator> Session<'_, '_, H, G> {
+impl Session<'_, '_> {
     /// Loads it beyond a rate, up to a share of it, each time followed by a load that it can keep.
     pub(super) fn beyond(&mut self, low: f64, most: f64) -> Result<Vec<Overload>, CapacityError> {
         let length = self.capacity.trial();

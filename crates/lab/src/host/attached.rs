@@ -146,5 +146,5 @@ impl Started for AttachedServer {
         String::new()
     }
 
-    fn stop(self) {}
+    fn stop(self: Box<Self>) {}
 }

@@ -2,7 +2,7 @@
 
 use super::attached::AttachedServer;
 use super::spawned::{SpawnedServer, Place};
-use super::{Host, Watcher, VerifySpec, Started, Watched};
+use super::{Host, Started, Watched, Watcher};
 use crate::builder::{BuildError, Builder, Built};
 use crate::catalog::Server;
 use crate::contract::{Depth, Fixture, Verified};
@@ -15,12 +15,11 @@ use crate::port::Port;
 use crate::process::{Launch, Process};
 use crate::side::{Workload, Candidate, Role, Running};
 use crate::starting::{Starting, activity};
-use crate::tree::Root;
 use crate::watch::{ProcWatch, Roots};
-use prony_engine::protocol::tls::TlsOptions;
-use prony_engine::{Dialogue, Nanos, Target, descriptors};
-use prony_record::{Failure, Load, Resources, Step};
+use prony_engine::{Nanos, Target, descriptors};
+use prony_record::{Failure, Resources, Step};
 use serde::{Deserialize, Serialize};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -62,16 +61,6 @@ pub struct Relayed {
     pub told: SocketAddr,
 }
 
-/// A server on this machine.
-#[derive(Debug)]
-pub struct LocalServer(Kind);
-
-#[derive(Debug)]
-enum Kind {
-    SpawnedServer(Box<SpawnedServer>),
-    AttachedServer(Box<AttachedServer>),
-}
-
 impl LocalHost {
     /// The host of a server that runs already: nothing is built or started here.
     ///
@@ -93,7 +82,7 @@ impl LocalHost {
     /// # Errors
     /// When the address cannot be used, or the server does not start, ends by itself, or does not
     /// answer in time.
-    pub fn start_on(&self, who: &Candidate<'_>, at: SocketAddr) -> Result<LocalServer, Failure> {
+    pub fn start_on(&self, who: &Candidate<'_>, at: SocketAddr) -> Result<SpawnedServer, Failure> {
         self.start_before(who, at, None)
     }
 
@@ -106,7 +95,7 @@ impl LocalHost {
         who: &Candidate<'_>,
         at: SocketAddr,
         upstream: Option<Relayed>,
-    ) -> Result<LocalServer, Failure> {
+    ) -> Result<SpawnedServer, Failure> {
         let Candidate {
             server,
             built,
@@ -194,7 +183,7 @@ impl LocalHost {
             })?;
             Ok::<_, Failure>((it, first))
         });
-        Ok(LocalServer(Kind::SpawnedServer(Box::new(SpawnedServer {
+        Ok(SpawnedServer {
             paused: None,
             container: container.transpose()?,
             process,
@@ -205,7 +194,7 @@ impl LocalHost {
             ready,
             fixture,
             expected_failures: who.expected_failures().clone(),
-        }))))
+        })
     }
 
     fn wait_for(
@@ -239,10 +228,25 @@ impl LocalHost {
     /// # Errors
     /// When it does not start or answer, or answers wrongly.
     pub fn check(&self, who: &Candidate<'_>) -> Result<Verified, Failure> {
-        let LocalServer(Kind::SpawnedServer(mut running)) = self.start_on(who, LOOPBACK)? else {
-            unreachable!("it was started here")
-        };
+        let mut running = self.start_on(who, LOOPBACK)?;
         running.inspect(Step::Verify, who.contract, Depth::Thorough, rand::random())
+    }
+
+    /// Starts an upstream in the place of the one that has verified a gateway.
+    ///
+    /// # Errors
+    /// When the gateway has none, or as for [`start_on`](Self::start_on).
+    pub fn start_behind(
+        &self,
+        gateway: &mut SpawnedServer,
+        upstream: &Candidate<'_>,
+    ) -> Result<SpawnedServer, Failure> {
+        let none = || Failure::new(Step::Start, "it has no upstream to be replaced");
+        let addr = gateway.fixture.upstream().ok_or_else(none)?;
+        gateway.fixture.release();
+        let behind = self.start_on(upstream, addr)?;
+        gateway.fixture.hand_over(&behind.fixture);
+        Ok(behind)
     }
 }
 
@@ -266,9 +270,6 @@ fn address(addr: SocketAddr) -> Result<(SocketAddr, Option<Port>), Failure> {
 }
 
 impl Host for LocalHost {
-    type Server = LocalServer;
-    type Watch = LocalWatch;
-
     fn machine(&self) -> prony_record::Host {
         this_machine()
     }
@@ -281,41 +282,38 @@ impl Host for LocalHost {
         self.builder.build(server)
     }
 
-    fn start(&self, who: &Candidate<'_>) -> Result<LocalServer, Failure> {
-        self.start_on(who, LOOPBACK)
+    fn start(&self, who: &Candidate<'_>) -> Result<Box<dyn Started>, Failure> {
+        Ok(Box::new(self.start_on(who, LOOPBACK)?))
     }
 
-    fn attach(&self, running: &Running, workload: &Workload) -> Result<LocalServer, Failure> {
-        AttachedServer::of(running, workload, &self.scratch)
-            .map(|it| LocalServer(Kind::AttachedServer(Box::new(it))))
+    fn attach(&self, running: &Running, workload: &Workload) -> Result<Box<dyn Started>, Failure> {
+        Ok(Box::new(AttachedServer::of(
+            running,
+            workload,
+            &self.scratch,
+        )?))
     }
 
     fn attach_upstream(
         &self,
-        gateway: &mut LocalServer,
+        gateway: &mut dyn Started,
         upstream: &Candidate<'_>,
-    ) -> Result<LocalServer, Failure> {
-        let none = || Failure::new(Step::Start, "it has no upstream to be replaced");
-        let Kind::SpawnedServer(gateway) = &mut gateway.0 else {
-            return Err(none());
-        };
-        let addr = gateway.fixture.upstream().ok_or_else(none)?;
-        gateway.fixture.release();
-        let behind = self.start_on(upstream, addr)?;
-        if let Kind::SpawnedServer(behind) = &behind.0 {
-            gateway.fixture.hand_over(&behind.fixture);
-        }
-        Ok(behind)
+    ) -> Result<Box<dyn Started>, Failure> {
+        let gateway: &mut dyn Any = gateway;
+        let gateway = gateway
+            .downcast_mut()
+            .ok_or_else(|| Failure::new(Step::Start, "only servers that prony starts have upstreams"))?;
+        Ok(Box::new(self.start_behind(gateway, upstream)?))
     }
 
     fn watch(
         &self,
-        server: &LocalServer,
-        upstream: Option<&LocalServer>,
+        server: &dyn Started,
+        upstream: Option<&dyn Started>,
         period: Duration,
-    ) -> LocalWatch {
+    ) -> Box<dyn Watcher> {
         let Some(root) = server.root() else {
-            return LocalWatch::Tcp(TcpCounters::read());
+            return Box::new(TcpWatch(TcpCounters::read()));
         };
         let roots = Roots {
             server: root,
@@ -326,186 +324,32 @@ impl Host for LocalHost {
                 Target::Unix(_) => 0,
             },
         };
-        LocalWatch::Processes(ProcWatch::start(roots, self.placement.clone(), period))
+        Box::new(ProcWatch::start(roots, self.placement.clone(), period))
     }
 }
 
-/// Watch over a server on this machine.
+/// Watch of a server whose processes are not known: of TCP alone, from these counters on.
 #[derive(Debug)]
-pub enum LocalWatch {
-    /// The server's processes are watched.
-    Processes(ProcWatch),
-    /// The server's processes are not known: only TCP is watched, from these counters on.
-    Tcp(TcpCounters),
-}
+struct TcpWatch(TcpCounters);
 
-impl Watcher for LocalWatch {
-    fn measure(&self, from: Nanos, until: Nanos) {
-        if let Self::Processes(watch) = self {
-            watch.measure(from, until);
-        }
-    }
+impl Watcher for TcpWatch {
+    fn measure(&self, _from: Nanos, _until: Nanos) {}
 
     fn used(&self) -> Option<f64> {
-        match self {
-            Self::Processes(watch) => watch.used(),
-            Self::Tcp(_) => None,
-        }
+        None
     }
 
-    fn finish(self) -> Watched {
-        match self {
-            Self::Processes(watch) => watch.finish(),
-            Self::Tcp(before) => {
-                let tcp = TcpCounters::read().since(&before);
-                let resources = Resources {
-                    listen_overflows: tcp.listen_overflows,
-                    retransmits: tcp.retransmits,
-                    syn_retransmits: tcp.syn_retransmits,
-                    ..Resources::default()
-                };
-                Watched {
-                    resources,
-                    ..Watched::default()
-                }
-            }
-        }
-    }
-}
-
-impl LocalServer {
-    /// The file of the certificate that it was given; None without TLS.
-    #[must_use]
-    pub fn certificate(&self) -> Option<PathBuf> {
-        match &self.0 {
-            Kind::SpawnedServer(spawned) => spawned.place.certificate(),
-            Kind::AttachedServer(_) => None,
-        }
-    }
-
-    /// From here on it is verified through this relay; none: where it listens.
-    ///
-    /// # Errors
-    /// When the relay that takes TLS off cannot be made.
-    pub fn verify_through(&mut self, relay: Option<SocketAddr>) -> Result<(), Failure> {
-        match &mut self.0 {
-            Kind::SpawnedServer(spawned) => spawned.place.reach(relay),
-            Kind::AttachedServer(_) => Ok(()),
-        }
-    }
-
-    /// Stops prony's own upstream behind it, so that another can take its place.
-    pub fn release_upstream(&mut self) {
-        if let Kind::SpawnedServer(spawned) = &mut self.0 {
-            spawned.fixture.release();
-        }
-    }
-
-    /// Starts prony's own upstream again where it was, so that the gateway can be verified.
-    ///
-    /// # Errors
-    /// When its address is in use.
-    pub fn resume_upstream(&mut self) -> Result<(), Failure> {
-        match &mut self.0 {
-            Kind::SpawnedServer(spawned) => (spawned.fixture.resume()).map_err(|error| {
-                Failure::new(Step::VerifyAgain, format!("prony's own upstream: {error}"))
-            }),
-            Kind::AttachedServer(_) => Ok(()),
-        }
-    }
-
-    /// Where it listens.
-    #[must_use]
-    pub fn addr(&self) -> SocketAddr {
-        match self.target() {
-            Target::Tcp(addr) => addr,
-            Target::Unix(_) => unreachable!("servers listen on TCP here"),
-        }
-    }
-}
-
-impl Started for LocalServer {
-    fn target(&self) -> Target {
-        match &self.0 {
-            Kind::SpawnedServer(spawned) => spawned.target(),
-            Kind::AttachedServer(attached) => attached.target(),
-        }
-    }
-
-    fn tls(&self) -> Option<TlsOptions> {
-        match &self.0 {
-            Kind::SpawnedServer(spawned) => spawned.tls(),
-            Kind::AttachedServer(attached) => attached.tls(),
-        }
-    }
-
-    fn command(&self) -> &[String] {
-        match &self.0 {
-            Kind::SpawnedServer(spawned) => spawned.command(),
-            Kind::AttachedServer(attached) => attached.command(),
-        }
-    }
-
-    fn ready_ns(&self) -> Nanos {
-        match &self.0 {
-            Kind::SpawnedServer(spawned) => spawned.ready_ns(),
-            Kind::AttachedServer(attached) => attached.ready_ns(),
-        }
-    }
-
-    fn verify(&mut self, step: Step, how: &VerifySpec<'_>) -> Result<(), Failure> {
-        match &mut self.0 {
-            Kind::SpawnedServer(spawned) => spawned.verify(step, how),
-            Kind::AttachedServer(attached) => attached.verify(step, how),
-        }
-    }
-
-    fn dialogue(&mut self, how: &VerifySpec<'_>, load: &Load) -> Result<Dialogue, Failure> {
-        match &mut self.0 {
-            Kind::SpawnedServer(spawned) => spawned.dialogue(how, load),
-            Kind::AttachedServer(attached) => attached.dialogue(how, load),
-        }
-    }
-
-    fn root(&self) -> Option<Root> {
-        match &self.0 {
-            Kind::SpawnedServer(spawned) => spawned.root(),
-            Kind::AttachedServer(attached) => attached.root(),
-        }
-    }
-
-    fn pause(&mut self) {
-        match &mut self.0 {
-            Kind::SpawnedServer(spawned) => spawned.pause(),
-            Kind::AttachedServer(attached) => attached.pause(),
-        }
-    }
-
-    fn resume(&mut self) {
-        match &mut self.0 {
-            Kind::SpawnedServer(spawned) => spawned.resume(),
-            Kind::AttachedServer(attached) => attached.resume(),
-        }
-    }
-
-    fn exited(&mut self) -> Option<String> {
-        match &mut self.0 {
-            Kind::SpawnedServer(spawned) => spawned.exited(),
-            Kind::AttachedServer(attached) => attached.exited(),
-        }
-    }
-
-    fn output(&self) -> String {
-        match &self.0 {
-            Kind::SpawnedServer(spawned) => spawned.output(),
-            Kind::AttachedServer(attached) => attached.output(),
-        }
-    }
-
-    fn stop(self) {
-        match self.0 {
-            Kind::SpawnedServer(spawned) => spawned.stop(),
-            Kind::AttachedServer(attached) => attached.stop(),
+    fn finish(self: Box<Self>) -> Watched {
+        let tcp = TcpCounters::read().since(&self.0);
+        let resources = Resources {
+            listen_overflows: tcp.listen_overflows,
+            retransmits: tcp.retransmits,
+            syn_retransmits: tcp.syn_retransmits,
+            ..Resources::default()
+        };
+        Watched {
+            resources,
+            ..Watched::default()
         }
     }
 }

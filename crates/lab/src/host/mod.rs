@@ -6,7 +6,8 @@ mod spawned;
 mod reached;
 
 pub use attached::verify_running;
-pub use local::{LocalHost, LocalServer, LocalWatch, Relayed};
+pub use local::{LocalHost, Relayed};
+pub use spawned::SpawnedServer;
 
 use crate::builder::{BuildError, Built};
 use crate::catalog::Server;
@@ -19,16 +20,14 @@ use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
 use prony_record::{Failure, Load, Resources, Step};
 use serde::{Deserialize, Serialize};
+use std::any::Any;
 use std::time::Duration;
 
 /// A machine on which servers run. One implementation is this machine ([`LocalHost`]); another one, and
 /// those of tests, are others.
-pub trait Host {
-    /// A server that was started there, or that is there already.
-    type Server: Started;
-    /// Watch over a server.
-    type Watch: Watcher;
-
+///
+/// A host only gets servers that it has started or attached itself.
+pub trait Host: Sync {
     /// Describes the machine.
     fn machine(&self) -> prony_record::Host;
 
@@ -61,13 +60,13 @@ pub trait Host {
     ///
     /// # Errors
     /// When it does not start, ends by itself, or does not answer in time.
-    fn start(&self, who: &Candidate<'_>) -> Result<Self::Server, Failure>;
+    fn start(&self, who: &Candidate<'_>) -> Result<Box<dyn Started>, Failure>;
 
     /// A server that is running already, and stays so.
     ///
     /// # Errors
     /// When what surrounds it cannot be made.
-    fn attach(&self, running: &Running, workload: &Workload) -> Result<Self::Server, Failure>;
+    fn attach(&self, running: &Running, workload: &Workload) -> Result<Box<dyn Started>, Failure>;
 
     /// Puts a real upstream behind a gateway, in the place of the one that verified it.
     ///
@@ -75,21 +74,21 @@ pub trait Host {
     /// As [`start`](Self::start).
     fn attach_upstream(
         &self,
-        gateway: &mut Self::Server,
+        gateway: &mut dyn Started,
         upstream: &Candidate<'_>,
-    ) -> Result<Self::Server, Failure>;
+    ) -> Result<Box<dyn Started>, Failure>;
 
     /// Watches a server, and its upstream if it has one, once per `period` while it is measured.
     fn watch(
         &self,
-        server: &Self::Server,
-        upstream: Option<&Self::Server>,
+        server: &dyn Started,
+        upstream: Option<&dyn Started>,
         period: Duration,
-    ) -> Self::Watch;
+    ) -> Box<dyn Watcher>;
 }
 
 /// A server that is up. Dropping it stops it, if this program has started it.
-pub trait Started {
+pub trait Started: Any {
     /// Where it listens.
     fn target(&self) -> Target;
 
@@ -137,7 +136,7 @@ pub trait Started {
     fn output(&self) -> String;
 
     /// Ends it and everything that it has started; leaves alone what another program has started.
-    fn stop(self);
+    fn stop(self: Box<Self>);
 }
 
 /// How a server is verified.
@@ -162,7 +161,7 @@ pub trait Watcher {
     fn used(&self) -> Option<f64>;
 
     /// Ends the watching; without a measurement nothing was seen.
-    fn finish(self) -> Watched;
+    fn finish(self: Box<Self>) -> Watched;
 }
 
 /// Observations of a server and its machine.
@@ -190,9 +189,9 @@ impl Watched {
         let used = &self.resources;
         let time = (used.watched_ns as f64 * self.cpus as f64).max(1.0);
         let generator = if self.apart { 0 } else { generator };
-        let spawned = used.server_cpu_ns + used.upstream_cpu_ns + generator;
+        let ours = used.server_cpu_ns + used.upstream_cpu_ns + generator;
         Resources {
-            others_busy: self.all_cpus_busy.saturating_sub(spawned) as f64 / time,
+            others_busy: self.all_cpus_busy.saturating_sub(ours) as f64 / time,
             stolen: self.stolen as f64 / time,
             ..used.clone()
         }

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// A server that this program has started.
 #[derive(Debug)]
-pub(super) struct SpawnedServer {
+pub struct SpawnedServer {
     /// While it rests. Before `process`: what is stopped goes on before it is ended.
     pub(super) paused: Option<Paused>,
     /// Container of the server, and the first process in it. Before `process`: it is stopped first.
@@ -196,6 +196,43 @@ impl SpawnedServer {
     }
 }
 
+impl SpawnedServer {
+    /// The file of the certificate that it was given; None without TLS.
+    #[must_use]
+    pub fn certificate(&self) -> Option<PathBuf> {
+        self.place.certificate()
+    }
+
+    /// From here on it is verified through this relay; none: where it listens.
+    ///
+    /// # Errors
+    /// When the relay that takes TLS off cannot be made.
+    pub fn verify_through(&mut self, relay: Option<SocketAddr>) -> Result<(), Failure> {
+        self.place.reach(relay)
+    }
+
+    /// Stops prony's own upstream behind it, so that another can take its place.
+    pub fn release_upstream(&mut self) {
+        self.fixture.release();
+    }
+
+    /// Starts prony's own upstream again where it was, so that the gateway can be verified.
+    ///
+    /// # Errors
+    /// When its address is in use.
+    pub fn resume_upstream(&mut self) -> Result<(), Failure> {
+        self.fixture.resume().map_err(|error| {
+            Failure::new(Step::VerifyAgain, format!("prony's own upstream: {error}"))
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.place.addr
+    }
+}
+
 impl Started for SpawnedServer {
     fn target(&self) -> Target {
         Target::Tcp(self.place.addr)
@@ -247,9 +284,10 @@ impl Started for SpawnedServer {
         self.process.output()
     }
 
-    fn stop(self) {
-        drop(self.paused);
-        drop(self.container);
-        self.process.stop();
+    fn stop(self: Box<Self>) {
+        let this = *self;
+        drop(this.paused);
+        drop(this.container);
+        this.process.stop();
     }
 }

@@ -21,18 +21,18 @@ use std::thread;
 
 /// Machines that measure together: a server's, and those that its load comes from.
 #[derive(Debug)]
-pub struct Rig<'a, H, G> {
+pub struct Rig<'a> {
     /// Name of the rig.
     pub name: String,
     /// With what it measures.
-    pub lab: Lab<'a, H, G>,
+    pub lab: Lab<'a>,
 }
 
 /// A run of an experiment on several rigs.
 #[derive(Debug)]
-pub struct Rigs<'a, H, G> {
+pub struct Rigs<'a> {
     /// The rigs, at least one.
-    pub rigs: &'a [Rig<'a, H, G>],
+    pub rigs: &'a [Rig<'a>],
     /// Experiment to run.
     pub experiment: &'a Experiment,
     /// Seed of the trials' order.
@@ -73,7 +73,7 @@ impl Journal for Shared<'_, '_> {
     }
 }
 
-impl<H: Host + Sync, G: Generator + Sync> Rigs<'_, H, G> {
+impl Rigs<'_> {
     /// Builds every server on every rig, and carries out every round on one of them, until all are done or the user
     /// interrupts it. The other rigs measure the round of one that is lost again.
     ///
@@ -120,7 +120,7 @@ impl<H: Host + Sync, G: Generator + Sync> Rigs<'_, H, G> {
     }
 
     /// Measures rounds on a rig while there are any; gives why it was lost, if it was.
-    fn work(&self, rig: &Rig<'_, H, G>, desk: &Desk<'_>) -> Result<Option<String>, RunError> {
+    fn work(&self, rig: &Rig<'_>, desk: &Desk<'_>) -> Result<Option<String>, RunError> {
         let tell = |event: &Event<'_>| {
             let mut observer = desk.observer.lock().unwrap_or_else(PoisonError::into_inner);
             observer(Event::OnRig {
@@ -153,7 +153,7 @@ impl<H: Host + Sync, G: Generator + Sync> Rigs<'_, H, G> {
     }
 }
 
-impl<H: Host, G: Generator> Session<'_, '_, H, G> {
+impl Session<'_, '_> {
     fn rounds(&mut self, desk: &Desk<'_>) -> Result<Option<String>, RunError> {
         self.build_upstream()?;
         let (built, lost) = self.build()?;

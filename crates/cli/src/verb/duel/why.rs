@@ -4,8 +4,6 @@ use crate::args::Duel;
 use crate::verb::why::whole_rounds;
 use prony_lab::duel::DuelError;
 use prony_lab::event::Observer;
-use prony_lab::generator::Generator;
-use prony_lab::host::Host;
 use prony_lab::why::{LENGTH, LocalAnatomist, Why};
 use prony_record::anatomy::Dissections;
 use prony_record::verdict::Terms;
@@ -14,9 +12,9 @@ use prony_verdict::seen::Seen;
 
 /// Measures it, at the rate of the duel, or half of what the slowest side has reached in one without a rate. What prevents
 /// it is said, and the duel's own result is shown all the same.
-pub fn look<H: Host, G: Generator>(
+pub fn look(
     args: &Duel,
-    duel: &prony_lab::duel::Duel<'_, H, G>,
+    duel: &prony_lab::duel::Duel<'_>,
     outcome: &Result<(Seen, Terms), DuelError>,
     observer: Observer<'_>,
 ) -> Option<Dissections> {

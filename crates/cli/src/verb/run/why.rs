@@ -7,8 +7,6 @@ use miette::Result;
 use prony_lab::duel::{LoadSpec, WINDOW};
 use prony_lab::event::Event;
 use prony_lab::experiment::Experiment;
-use prony_lab::generator::Generator;
-use prony_lab::host::Host;
 use prony_lab::pilot::survey;
 use prony_lab::side::{Workload, Side};
 use prony_lab::trial::Lab;
@@ -39,8 +37,8 @@ pub fn fits(experiment: &Experiment) -> Result<()> {
 
 /// Measures it, of all servers that have yielded figures under the experiment's first load, at the load's rate or half of
 /// what the slowest of them has reached. What prevents it is said, and the run's own result is shown all the same.
-pub fn look<H: Host, G: Generator>(
-    lab: Lab<'_, H, G>,
+pub fn look(
+    lab: Lab<'_>,
     experiment: &Experiment,
     report: &RunReport,
     rounds: u32,

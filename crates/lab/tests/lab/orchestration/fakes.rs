@@ -17,6 +17,7 @@ use prony_record::{
     Backlog, Distributions, Extent, Failure, Load, Observation, Outcomes, Phase, Resources, SECOND,
     Step, Window,
 };
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -242,9 +243,6 @@ impl Drop for FakeServer {
 }
 
 impl Host for FakeHost {
-    type Server = FakeServer;
-    type Watch = FakeWatch;
-
     fn machine(&self) -> prony_record::Host {
         prony_record::Host::default()
     }
@@ -276,7 +274,7 @@ impl Host for FakeHost {
         }
     }
 
-    fn start(&self, who: &Candidate<'_>) -> Result<FakeServer, Failure> {
+    fn start(&self, who: &Candidate<'_>) -> Result<Box<dyn Started>, Failure> {
         let name = who.server.name.clone();
         let behaviour = self.world.servers.borrow()[&name].clone();
         let mut starts = self.world.starts.borrow_mut();
@@ -295,32 +293,34 @@ impl Host for FakeHost {
         self.world.done.borrow_mut().push(format!("start {name}"));
         self.world.names.borrow_mut().push(name);
         server.fails_at(Step::Start)?;
-        Ok(server)
+        Ok(Box::new(server))
     }
 
-    fn attach(&self, _running: &Running, _ask: &Workload) -> Result<FakeServer, Failure> {
+    fn attach(&self, _running: &Running, _workload: &Workload) -> Result<Box<dyn Started>, Failure> {
         Err(Failure::new(Step::Start, "there is nothing else"))
     }
 
     fn attach_upstream(
         &self,
-        _gateway: &mut FakeServer,
+        _gateway: &mut dyn Started,
         upstream: &Candidate<'_>,
-    ) -> Result<FakeServer, Failure> {
+    ) -> Result<Box<dyn Started>, Failure> {
         self.start(upstream)
     }
 
     fn watch(
         &self,
-        server: &FakeServer,
-        _upstream: Option<&FakeServer>,
+        server: &dyn Started,
+        _upstream: Option<&dyn Started>,
         _period: Duration,
-    ) -> FakeWatch {
-        FakeWatch {
+    ) -> Box<dyn Watcher> {
+        let server: &dyn Any = server;
+        let server: &FakeServer = server.downcast_ref().unwrap();
+        Box::new(FakeWatch {
             behaviour: server.behaviour.clone(),
             loads: self.world.loads.get(),
             measured: Shared::new((0, 0)),
-        }
+        })
     }
 }
 
@@ -390,7 +390,7 @@ impl Started for FakeServer {
         format!("{} said this", self.name)
     }
 
-    fn stop(self) {}
+    fn stop(self: Box<Self>) {}
 }
 
 pub struct FakeWatch {
@@ -408,7 +408,7 @@ impl Watcher for FakeWatch {
         None
     }
 
-    fn finish(self) -> Watched {
+    fn finish(self: Box<Self>) -> Watched {
         let (from, until) = self.measured.get();
         let watched_ns = until.saturating_sub(from);
         let seconds = watched_ns as f64 / SECOND as f64;
