@@ -110,7 +110,12 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         starts: args.starts,
         beyond: args.beyond,
     };
-    let outcome = search.carry_out(&mut kept, &mut |event| on_event(&live, &event));
+    let mut unclear = None;
+    let outcome = search.carry_out(&mut kept, &mut |event| {
+        if !is_repeated(&event, &mut unclear) {
+            on_event(&live, &event);
+        }
+    });
     // The live view ends before the result is printed.
     drop(live);
     let id = kept.finish(&outcome, interrupt.fired())?;
@@ -160,6 +165,16 @@ fn explain(error: &CapacityError) -> miette::Report {
         }
         _ => miette!("{error}"),
     }
+}
+
+/// Is this another trial at a rate that has just been unclear, and is again? The rate has its line already. `unclear` is the
+/// rate of the trial before, if that was unclear.
+fn is_repeated(event: &Event<'_>, unclear: &mut Option<f64>) -> bool {
+    let Event::Tried(step) = event else {
+        return false;
+    };
+    let before = std::mem::replace(unclear, step.unclear.map(|_| step.rate));
+    unclear.is_some() && *unclear == before
 }
 
 /// Shows how it goes.
