@@ -16,6 +16,7 @@ fn echo() -> String {
     format!("{PRONY} serve http-echo --listen :{{port}}")
 }
 
+// Slow: waits for its turn to load, then a duel: a pilot and 2 rounds with 6 starts.
 #[test]
 fn each_start_is_prepared_and_each_end_cleaned_up_after() {
     let place = Place::new();
@@ -49,6 +50,7 @@ fn each_start_is_prepared_and_each_end_cleaned_up_after() {
     assert_eq!(begun, ended, "{log}");
 }
 
+// Slow: waits for its turn to load, like every capacity search, and loads nothing.
 #[test]
 fn what_cannot_be_prepared_is_not_started_and_is_cleaned_up_after() {
     let place = Place::new();

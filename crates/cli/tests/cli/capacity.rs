@@ -59,6 +59,7 @@ fn a_capacity_or_its_bounds_and_the_curve_below_it() {
     assert!(report["beyond"].as_array().unwrap().is_empty());
 }
 
+// Slow: waits for its turn; a limit of 30 ms makes trials of 0.3 and 0.9 s, in a search and a curve.
 #[test]
 fn a_capacity_that_is_too_low_has_a_status_of_its_own() {
     let place = Place::new();

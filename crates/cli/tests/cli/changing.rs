@@ -3,6 +3,7 @@
 use crate::support::{Place, Served, schema, valid};
 use serde_json::Value;
 
+// Slow: 6 loads of 1 to 1.5 s, 7 s together.
 #[test]
 fn a_rate_that_changes_is_shown_over_time() {
     let http = Served::start(&["http-echo"]);
@@ -81,6 +82,7 @@ fn a_rate_that_changes_is_shown_over_time() {
     load(&["--rate", "100 for"]).with(2);
 }
 
+// Slow: 3 loads of 1 to 1.2 s, 3.2 s together.
 #[test]
 fn connections_that_change_are_shown_over_time() {
     let http = Served::start(&["http-echo"]);

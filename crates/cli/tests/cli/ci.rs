@@ -97,6 +97,7 @@ fn judged(place: &Place, done: &Done, file: &str) {
     assert!(text.contains("`cpu > +5%`"), "{text}\n{done}");
 }
 
+// Slow: builds two revisions, and makes a duel of them: pilots, and 2 rounds of 0.3 s for each side.
 #[test]
 fn the_first_example() {
     let place = place();

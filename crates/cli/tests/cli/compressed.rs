@@ -109,6 +109,7 @@ fn it_asks_for_encodings_unless_the_request_does() {
     }
 }
 
+// Slow: 8 loads that fail, after each of which TLS is tried for 1 s.
 #[test]
 fn what_is_not_what_it_says_is_wrong_before_a_load_and_in_it() {
     let place = Place::new();
@@ -209,6 +210,7 @@ fn duels_and_capacity_searches_look_at_decoded_answers_first() {
     );
 }
 
+// Slow: waits for its turn to load, like every duel, which is then refused.
 #[test]
 fn what_has_no_encodings_is_refused() {
     let place = Place::new();

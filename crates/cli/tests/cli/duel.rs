@@ -21,6 +21,7 @@ fn duel(place: &Place, arguments: &[&str]) -> crate::support::Done {
     place.prony(&[&["duel"], arguments, &QUICK].concat())
 }
 
+// Slow: waits for its turn to load, twice; then a duel, of up to 5: a pilot and 2 rounds.
 #[test]
 fn servers_of_the_catalog_and_what_is_kept_of_them() {
     let place = Place::with_references();
@@ -88,6 +89,7 @@ fn only_what_is_asked_is_measured_and_compared() {
 }
 
 /// A side that is busy while it should rest is stopped, so that it takes no CPU time from the other.
+// Slow: waits for its turn to load, twice: 2 duels, each a pilot and 2 rounds.
 #[test]
 fn a_side_that_never_rests_is_stopped_while_the_other_is_measured() {
     let place = Place::new();
@@ -116,6 +118,7 @@ fn a_side_that_never_rests_is_stopped_while_the_other_is_measured() {
 }
 
 /// Whole rounds are shown before the failure that ended the duel, there and in its report.
+// Slow: waits for its turn to load, then a duel: a pilot and 2 rounds before the one that fails.
 #[test]
 fn a_duel_that_fails_shows_its_rounds_and_why_it_failed() {
     let place = Place::new();
@@ -143,6 +146,7 @@ fn a_duel_that_fails_shows_its_rounds_and_why_it_failed() {
     assert!(failure.contains("status 3"), "{failure}");
 }
 
+// Slow: waits for its turn to load, 4 times: a duel of a pilot and 2 rounds, and 3 that are refused.
 #[test]
 fn sides_have_the_names_that_they_are_given() {
     let place = Place::with_references();
@@ -174,6 +178,7 @@ fn sides_have_the_names_that_they_are_given() {
     }
 }
 
+// Slow: waits for its turn to load, then a duel that ends after 2 s.
 #[test]
 fn time_ends_a_duel_whose_rounds_were_said() {
     let place = Place::with_references();
@@ -185,6 +190,7 @@ fn time_ends_a_duel_whose_rounds_were_said() {
     assert_eq!(report["cut_short"], true, "{report:#}");
 }
 
+// Slow: waits for its turn to load, 3 times: 2 duels, each a pilot and 2 rounds, and one that fails.
 #[test]
 fn command_lines_are_started_with_a_port() {
     let place = Place::new();
@@ -237,6 +243,7 @@ fn command_lines_are_started_with_a_port() {
     );
 }
 
+// Slow: waits for its turn to load, 4 times: a duel of a pilot and 2 rounds, and 3 that are refused.
 #[test]
 fn servers_that_are_already_running() {
     let (one, two) = (Served::start(&["http-echo"]), Served::start(&["http-echo"]));

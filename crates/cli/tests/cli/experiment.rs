@@ -39,6 +39,7 @@ fn column<T: rusqlite::types::FromSql>(notebook: &Connection, sql: &str) -> Vec<
     rows.collect::<Result<_, _>>().unwrap()
 }
 
+// Slow: 4 trials of up to 0.4 s on fresh starts, and 6 further processes of prony.
 #[test]
 fn an_experiment_from_file_to_report() {
     let place = Place::with_references();
@@ -216,6 +217,7 @@ fn check_notebook(notebook: &Connection) {
     assert!(switches > 0, "no server was ever switched to");
 }
 
+// Slow: 2 runs of 6 trials, each on a fresh start that is verified.
 #[test]
 fn what_run_prints_is_what_report_prints() {
     let place = Place::with_references();
@@ -311,6 +313,7 @@ fn a_seed_repeats_the_order_of_trials() {
     }
 }
 
+// Slow: 5 runs with 14 trials, each on a fresh start that is verified.
 #[test]
 fn rounds_quick_and_only() {
     let place = Place::with_references();
@@ -359,6 +362,7 @@ fn rounds_quick_and_only() {
     assert_eq!(wrong.stdout, "");
 }
 
+// Slow: 8 runs, each with a start that is verified.
 #[test]
 fn every_kind_of_load_can_be_written_down() {
     let place = Place::with_references();

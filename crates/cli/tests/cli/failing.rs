@@ -172,6 +172,7 @@ fn a_server_that_is_killed_at_once() {
     fails(&place, "ready", "signal 11", "going");
 }
 
+// Slow: 2 rounds, in each of which the server may be idle for 2 s before it answers.
 #[test]
 fn a_server_that_never_listens() {
     let place = with("deaf");
@@ -243,6 +244,7 @@ fn a_server_that_dies_under_load() {
     fails(&with("mortal"), "load", "status 7", "out of memory, or so");
 }
 
+// Slow: in each of 2 rounds, 200 requests fail on 2 connections, 20 ms before each next try.
 #[test]
 fn a_server_that_closes_every_connection_under_load() {
     fails(

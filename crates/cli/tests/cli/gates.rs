@@ -64,6 +64,7 @@ fn what_is_no_condition_is_refused_before_anything_is_loaded() {
         .with(2);
 }
 
+// Slow: waits for its turn to load, then a duel: a pilot and 2 rounds.
 #[test]
 fn a_run_and_a_duel_are_judged_against_what_they_are_compared_with() {
     let place = Place::with_references();

@@ -2,6 +2,7 @@
 
 use crate::support::Place;
 
+// Slow: 29 processes of prony, one for each verb.
 #[test]
 fn every_verb_explains_itself_with_examples() {
     let place = Place::new();
@@ -84,6 +85,7 @@ fn without_arguments_it_is_used_wrongly() {
 
 /// The quotes of the examples are right, and the verbs and flags are real: each example is parsed
 /// by giving it one more flag that only a usage error can be about.
+// Slow: a shell and a process of prony for every example of 14 verbs.
 #[test]
 fn the_examples_can_be_typed() {
     let place = Place::new();

@@ -92,6 +92,7 @@ fn a_load_is_divided_among_machines_and_added_up() {
     assert!(text.contains("from ") && text.contains("local"), "{text}");
 }
 
+// Slow: a load of 2 s, from 3 agents that are processes of their own.
 #[test]
 fn a_rate_is_that_of_all_machines_together() {
     let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
@@ -113,6 +114,7 @@ fn a_rate_is_that_of_all_machines_together() {
     assert_eq!(report["latency"]["response"]["n"], 400);
 }
 
+// Slow: loads of 1 s and twice 0.3 s from 2 agents, and 5 that are refused.
 #[test]
 fn a_slow_client_measures_beside_the_load_and_is_no_part_of_it() {
     let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
@@ -202,6 +204,7 @@ fn servers_run_on_one_machine_and_the_load_comes_from_others() {
     );
 }
 
+// Slow: 3 runs on agents that are processes of their own, and 2 that are refused.
 #[test]
 fn an_experiment_says_where_it_is_measured_and_the_command_line_says_otherwise() {
     let place = Place::with_references();
@@ -251,6 +254,7 @@ fn an_experiment_says_where_it_is_measured_and_the_command_line_says_otherwise()
     assert!(refused.contains("server_host"), "{refused}");
 }
 
+// Slow: 12 trials on fresh starts, on 3 agents, and 9 runs that are refused.
 #[test]
 fn rounds_are_divided_among_rigs() {
     let place = Place::with_references();
@@ -433,6 +437,7 @@ fn filtered(place: &Place, name: &str, change: &str) -> String {
     format!("{name}=sh {}", script.display())
 }
 
+// Slow: 3 loads, each from an agent behind a filter in Python, until that damages what it says.
 #[test]
 fn what_is_damaged_on_its_way_is_never_a_figure() {
     let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));

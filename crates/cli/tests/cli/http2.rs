@@ -73,6 +73,7 @@ expect.status = 200
 expect.contains = '/orders at '
 ";
 
+// Slow: waits for its turn to load, then a duel: a pilot and 2 rounds; 3 further commands.
 #[test]
 fn the_requests_of_a_file_are_sent_over_http2() {
     let place = Place::new();
@@ -128,6 +129,7 @@ fn the_requests_of_a_file_are_sent_over_http2() {
     );
 }
 
+// Slow: 19 processes of prony, of which 9 wait for their turn to load, and load nothing.
 #[test]
 fn what_cannot_work_over_http2_is_said() {
     let http1 = serves(|mut client| {
