@@ -51,6 +51,7 @@ fn round_trip(from: &Place, run: &str) -> Place {
     to
 }
 
+// Slow: 2 runs, of 12 and 8 trials on fresh starts, and 10 further processes of prony.
 #[test]
 fn a_run_is_the_same_elsewhere() {
     let from = measured();
@@ -133,6 +134,7 @@ fn duels_capacities_and_tares_are_the_same_elsewhere() {
     assert_eq!(told(&to, "2").1, before);
 }
 
+// Slow: a run of 12 trials, 4 of which cannot start, and 8 further processes of prony.
 #[test]
 fn what_is_there_already_is_not_put_in_again() {
     let place = measured();
@@ -181,6 +183,7 @@ fn what_is_there_already_is_not_put_in_again() {
     );
 }
 
+// Slow: a run of 12 trials, 4 of which cannot start, and 22 further processes of prony.
 #[test]
 fn what_is_broken_is_refused_whole() {
     let from = measured();
@@ -312,6 +315,7 @@ fn what_is_broken_is_refused_whole() {
     );
 }
 
+// Slow: a run of 12 trials, 4 of which cannot start, and 5 further processes of prony.
 #[test]
 fn runs_and_figures_are_told_apart() {
     let place = measured();

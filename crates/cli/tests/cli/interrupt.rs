@@ -7,6 +7,7 @@ use std::time::Duration;
 const LONG: &str = "title = 'Long'\ncontract = 'tcp-echo'\nservers = ['quick', 'plain']\nrounds = 500\n\
                     [load]\nconnections = 2\nduration = '300ms'\nwarmup = '0s'\n";
 
+// Slow: 2 runs until their second round, with trials of 0.3 s on fresh starts.
 #[test]
 fn a_run_keeps_its_finished_trials() {
     for (signal, json) in [(libc::SIGINT, true), (libc::SIGTERM, false)] {
@@ -54,6 +55,7 @@ fn a_run_keeps_its_finished_trials() {
     }
 }
 
+// Slow: a run until its second round, with trials of 0.3 s on fresh starts.
 #[test]
 fn a_run_that_was_killed_is_shown_as_interrupted() {
     let place = Place::with_references();
@@ -82,6 +84,7 @@ fn a_run_before_its_first_figures() {
     assert!(done.stdout.contains("interrupted"), "{done}");
 }
 
+// Slow: 2 loads, each until the first line of progress, which comes after 1 s.
 #[test]
 fn a_load_reports_what_was_measured() {
     let server = Served::start(&["http-echo"]);

@@ -6,6 +6,7 @@ use crate::terminal::Terminal;
 /// Words that a load shows in a live view, and not in its result.
 const ALIVE: [&str; 4] = ["  rate  ", "  response  ", "generator ", " left"];
 
+// Slow: a load of 2 s.
 #[test]
 fn a_load_is_shown_while_it_runs_and_leaves_its_result() {
     let server = Served::start(&["http-echo"]);
@@ -49,6 +50,7 @@ fn without_a_live_view_there_are_lines_and_no_escapes() {
     assert!(both.stderr.contains("--quiet"), "{both}");
 }
 
+// Slow: 2 loads of 1 s.
 #[test]
 fn a_terminal_without_colours_or_unicode_gets_none() {
     let server = Served::start(&["http-echo"]);
@@ -100,6 +102,7 @@ fn a_terminal_may_become_narrower() {
     terminal.end().with(0);
 }
 
+// Slow: 4 trials of 0.8 s on fresh starts, and 2 that fail.
 #[test]
 fn a_run_shows_its_trials_and_what_is_known() {
     let place = Place::with_references();
@@ -161,6 +164,7 @@ fn a_duel_shows_its_estimates() {
     assert!(done.stdout.contains("verdict"), "{done}");
 }
 
+// Slow: a pilot, and a trial of 3 s, since the limit is 300 ms.
 #[test]
 fn a_capacity_keeps_the_rates_it_has_tried() {
     let place = Place::new();
@@ -180,6 +184,7 @@ fn a_capacity_keeps_the_rates_it_has_tried() {
     assert!(!done.stdout.contains("trying "), "{done}");
 }
 
+// Slow: two thorough verifications; that of tcp-echo sends 16 MiB or more to a slow reader.
 #[test]
 fn a_check_of_servers_takes_its_line_away() {
     let place = Place::with_references();
@@ -196,6 +201,7 @@ fn the_page_about_it_shows_what_there_is() {
     }
 }
 
+// Slow: 4 trials on fresh starts, and 9 further processes of prony.
 #[test]
 fn reports_fit_the_terminal() {
     let place = Place::with_references();

@@ -112,6 +112,7 @@ fn the_text_goes_to_standard_output_and_progress_to_standard_error() {
     assert_eq!(quiet.stderr, "", "{quiet}");
 }
 
+// Slow: 28 processes of prony, each with a load and a notebook of its own.
 #[test]
 fn a_number_of_requests_is_exact_in_every_mode() {
     let http = Served::start(&["http-echo"]);
@@ -147,6 +148,7 @@ fn a_number_of_requests_is_exact_in_every_mode() {
     }
 }
 
+// Slow: 2 loads of 0.3 s, one of them after a warm-up of up to 0.3 s.
 #[test]
 fn a_duration_lasts_as_long_as_it_says() {
     let server = Served::start(&["http-echo"]);
@@ -170,6 +172,7 @@ fn a_duration_lasts_as_long_as_it_says() {
     );
 }
 
+// Slow: 2 loads of 1 s.
 #[test]
 fn an_open_loop_keeps_its_rate_and_says_which() {
     let server = Served::start(&["tcp-echo"]);
@@ -274,6 +277,7 @@ fn a_header_of_the_users_takes_the_place_of_our_own() {
     assert_eq!(hosts, ["host: other.example"], "{head}");
 }
 
+// Slow: 7 loads, after 4 of which TLS is tried for 1 s, since nothing was right.
 #[test]
 fn answers_are_judged() {
     let server = Constant::new(OK, After::Keep);
@@ -332,6 +336,7 @@ fn statuses_from_400_on_are_wrong_unless_they_are_expected() {
     all_ok(&report, 20);
 }
 
+// Slow: 12 processes of prony, each with a load and a notebook of its own.
 #[test]
 fn every_framing_of_a_body_is_understood() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
@@ -433,6 +438,7 @@ fn unix_sockets() {
     all_ok(&load(&["-n", "100", &url]), 100);
 }
 
+// Slow: 3 servers and 4 loads, each a process of its own.
 #[test]
 fn names_and_both_families() {
     let four = Served::start(&["http-echo"]);
@@ -457,6 +463,7 @@ fn names_and_both_families() {
     all_ok(&load(&["-n", "50", &name]), 50);
 }
 
+// Slow: 6 processes of prony, each with a load and a notebook of its own.
 #[test]
 fn echoes_carry_any_message() {
     let server = Served::start(&["tcp-echo"]);
@@ -512,6 +519,7 @@ fn a_connection_is_closed_after_as_many_requests_as_was_said() {
     );
 }
 
+// Slow: 3 loads of 0.6 s.
 #[test]
 fn what_the_server_used_is_seen_where_it_is_a_process_of_this_machine() {
     let (place, server) = (Place::new(), Served::start(&["http-echo"]));

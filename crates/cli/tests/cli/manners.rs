@@ -22,6 +22,7 @@ fn server() -> (Arc<Constant>, String) {
 /// Options with which a duel, and a capacity search too, ends soon.
 const SOON: [&str; 7] = ["-d", "50ms", "--warmup", "0s", "-c", "2", "--quiet"];
 
+// Slow: waits for its turn to load, twice: a duel of a pilot and 2 rounds, and a capacity search.
 #[test]
 fn a_name_and_a_password_go_with_every_request() {
     let place = Place::new();
@@ -106,6 +107,7 @@ fn names_and_passwords_that_cannot_be_sent_are_told_without_the_password() {
     }
 }
 
+// Slow: 9 processes of prony; a duel and a capacity search wait for their turn to load.
 #[test]
 fn connections_go_elsewhere_and_requests_keep_the_name() {
     let place = Place::new();
@@ -191,6 +193,7 @@ fn certificates_are_those_of_the_name_in_the_url() {
     assert!(done.stderr.contains("is not for \"other.test\""), "{done}");
 }
 
+// Slow: 6 processes of prony, of which 2 wait for their turn to load, and load nothing.
 #[test]
 fn rules_that_fit_nothing_are_errors() {
     let place = Place::new();
@@ -263,6 +266,7 @@ fn noting() -> (String, Arc<Mutex<BTreeSet<IpAddr>>>) {
     (url, peers)
 }
 
+// Slow: 7 processes of prony; a duel and a capacity search wait for their turn to load.
 #[test]
 fn connections_come_from_the_addresses_that_are_given() {
     let place = Place::new();

@@ -93,6 +93,7 @@ fn harmless(what: &str, shown: &str) {
     );
 }
 
+// Slow: a run of 9 trials, 3 of which cannot start, and 22 further processes of prony.
 #[test]
 fn names_and_texts_do_not_act_on_what_shows_them() {
     let place = poisoned();

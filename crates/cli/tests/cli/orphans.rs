@@ -158,21 +158,25 @@ fn ended_by(signal: i32) -> Option<Done> {
     done
 }
 
+// Slow: loads for 0.5 s of CPU time; the server then ignores TERM, and is killed 2 s later.
 #[test]
 fn after_sigkill_in_the_middle_of_a_load() {
     ended_by(libc::SIGKILL);
 }
 
+// Slow: loads for 0.5 s of CPU time; the server then ignores TERM, and is killed 2 s later.
 #[test]
 fn after_sigterm() {
     ended_by(libc::SIGTERM).unwrap().with(1);
 }
 
+// Slow: loads for 0.5 s of CPU time; the server then ignores TERM, and is killed 2 s later.
 #[test]
 fn after_ctrl_c() {
     ended_by(libc::SIGINT).unwrap().with(1);
 }
 
+// Slow: loads for 0.5 s of CPU time; the server then ignores TERM, and is killed 2 s later.
 #[test]
 fn after_ctrl_c_twice() {
     let scene = Scene::new();
@@ -184,6 +188,7 @@ fn after_ctrl_c_twice() {
     scene.no_process_is_left();
 }
 
+// Slow: 5 runs; a server that has started ignores TERM, and is killed 2 s later.
 #[test]
 fn after_sigkill_at_any_moment_of_a_trial() {
     for delay in [0, 30, 90, 200, 400] {
@@ -200,6 +205,7 @@ fn after_sigkill_at_any_moment_of_a_trial() {
     }
 }
 
+// Slow: 2 trials, after each of which the server ignores TERM, and is killed 2 s later.
 #[test]
 fn after_the_normal_end() {
     let scene = Scene::new();
@@ -215,6 +221,7 @@ fn after_the_normal_end() {
     assert!(scratch.is_empty(), "{scratch:?}");
 }
 
+// Slow: 4 starts; each server ignores TERM, and is killed 2 s later.
 #[test]
 fn after_servers_start() {
     for signal in [libc::SIGKILL, libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
@@ -271,11 +278,13 @@ fn state(pid: i32) -> Option<char> {
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
+// Slow: a side ignores TERM, and is killed 2 s later: after the pilot, and in the first round.
 #[test]
 fn after_sigkill_while_a_side_is_stopped() {
     ended_while_a_side_rests(libc::SIGKILL);
 }
 
+// Slow: a side ignores TERM, and is killed 2 s later: after the pilot, and in the first round.
 #[test]
 fn after_ctrl_c_while_a_side_is_stopped() {
     ended_while_a_side_rests(libc::SIGINT);

@@ -141,6 +141,7 @@ fn fields_that_frame_are_refused() {
     }
 }
 
+// Slow: set-up waits for the time-out of 5 s of a server that speaks first; 2 loads of 0.3 s.
 #[test]
 fn a_server_of_http2_is_recognised() {
     let addr = served(|mut stream| {
@@ -204,6 +205,7 @@ fn a_server_that_closes_idle_connections_is_not_in_doubt() {
     assert_eq!(ran.json()["outcomes"]["ok"], 8, "{ran}");
 }
 
+// Slow: 5 loads with a time-out of 0.3 s, after which TLS and HTTP/2 are tried, each for as long.
 #[test]
 fn a_time_out_says_how_far_its_answer_had_come() {
     for (answer, word) in [

@@ -63,6 +63,7 @@ fn the_reference_servers_keep_http_echo_over_everything() {
     );
 }
 
+// Slow: 14 trials on fresh starts, 10 of them with the steps of verification over TLS or HTTP/2.
 #[test]
 fn an_experiment_measures_what_encryption_costs() {
     let place = place();

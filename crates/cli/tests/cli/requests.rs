@@ -273,6 +273,7 @@ fn a_file_is_verified_whole_in_fragments_and_pipelined() {
     assert!(done.stderr.contains("--seed 7"), "{done}");
 }
 
+// Slow: waits for 3 time-outs of 1 s, one for the pipelined answers of each request.
 #[test]
 fn a_server_that_takes_a_read_for_a_request_is_found_out() {
     let (place, file) = shop(SHOP);

@@ -52,6 +52,7 @@ fn list_shows_all_and_what_is_missing() {
     );
 }
 
+// Slow: 12 thorough verifications; those of tcp-echo send 16 MiB or more to a slow reader.
 #[test]
 fn check_tells_ready_missing_and_failing() {
     let place = small();

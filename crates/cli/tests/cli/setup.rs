@@ -88,6 +88,7 @@ fn setup_shows_asks_and_does_nothing_twice() {
     assert!(shown.contains("nothing is to be installed"), "{shown}");
 }
 
+// Slow: sets up 5 servers; a thorough verification sends 16 MiB or more to a slow reader.
 #[test]
 fn one_that_cannot_be_had_does_not_keep_others_back() {
     let place = dependent();

@@ -96,6 +96,7 @@ fn a_server_of_http2_is_recognised_over_tls() {
     }
 }
 
+// Slow: waits for its turn to load, then a duel over TLS: a pilot and 2 rounds.
 #[test]
 fn a_load_a_duel_and_a_verification_are_made_over_tls() {
     let (port, certificate) = https();
@@ -137,6 +138,7 @@ fn a_load_a_duel_and_a_verification_are_made_over_tls() {
         .with(0);
 }
 
+// Slow: 10 processes of prony, of which 5 wait for their turn to load, and load nothing.
 #[test]
 fn what_cannot_work_is_said_before_the_load() {
     let (port, certificate) = https();

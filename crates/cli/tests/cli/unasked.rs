@@ -106,6 +106,7 @@ fn a_measurement_shorter_than_an_answer_says_so() {
     assert!(done.stdout.contains(text), "{done}");
 }
 
+// Slow: a server that is stopped after 1 s: its last answers are waited for until their time-out of 6 s.
 #[test]
 fn a_server_that_stops_answering_before_the_end_is_told_of() {
     let server = Served::start(&["tcp-echo"]);

@@ -150,6 +150,7 @@ fn clients_that_hold_connections_lock_nobody_out() {
     child.wait().unwrap();
 }
 
+// Slow: waits for the time-out of 10 s of a head that never ends.
 #[test]
 fn a_head_that_never_ends_is_given_up() {
     let place = Place::new();

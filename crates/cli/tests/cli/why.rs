@@ -29,6 +29,7 @@ pub fn anatomy(report: &Value) -> &Value {
     why
 }
 
+// Slow: waits for its turn to load; then a pilot, and 3 rounds of 8 looks on fresh starts.
 #[test]
 fn what_a_request_costs_a_server() {
     let place = Place::new();
@@ -201,6 +202,7 @@ fn another_programs_process_is_said_to_be_one() {
     assert!(done.stderr.contains(&said), "{done}");
 }
 
+// Slow: a pilot, and rounds of 8 looks until the second.
 #[test]
 fn a_server_that_dies_meanwhile_ends_it() {
     let place = Place::new();
