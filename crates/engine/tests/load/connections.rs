@@ -29,6 +29,7 @@ fn shapes(server: &Server, dialogue: &Dialogue, requests: u64) -> Vec<Plan> {
     all
 }
 
+// Slow: 72 loads of 100 requests, one after the other.
 #[test]
 fn every_address_family() {
     let all = [
@@ -43,6 +44,7 @@ fn every_address_family() {
     }
 }
 
+// Slow: 96 loads of 60 requests, one after the other.
 #[test]
 fn every_framing() {
     for wire in [LENGTH, CHUNKED, INTERIM, OLD_KEEP] {
@@ -132,6 +134,7 @@ fn several_requests_in_turn_are_judged_each_by_its_own_expectation() {
     }
 }
 
+// Slow: 48 loads of 100 connections, one after the other.
 #[test]
 fn a_connection_for_each_request() {
     let close = Dialogue::http(
@@ -184,6 +187,7 @@ fn fewer_requests_than_connections_or_threads() {
     }
 }
 
+// Slow: 6 loads over 2,000 connections, each of which the server has a thread for.
 #[test]
 fn two_thousand_connections_at_once() {
     // On both sides.

@@ -48,6 +48,7 @@ fn serves(greeting: Vec<u8>, said: Said) -> Server {
     Server::tcp(move |it| requests(it, &greeting, said))
 }
 
+// Slow: 17 servers x 8 loads, one after the other.
 #[test]
 fn what_a_server_may_do_changes_nothing() {
     let cases: [(&str, Vec<u8>, Said); 17] = [
@@ -159,6 +160,7 @@ fn data(stream: u32, body: &[u8]) -> Vec<u8> {
     frame(DATA, END, stream, body)
 }
 
+// Slow: 48 servers x 8 loads, 4 at once; each broken connection is made again after 20 ms.
 #[test]
 #[rustfmt::skip]
 fn what_breaks_the_protocol_is_told() {

@@ -273,16 +273,19 @@ fn survive(width: usize, all: &[Hostile], shapes: impl Fn(&Dialogue) -> Vec<Plan
     });
 }
 
+// Slow: 15 servers x 12 loads, 16 at once; of many, requests time out after 0.1 s, 4 times in a row.
 #[test]
 fn no_request_is_lost_to_a_bad_echo_server() {
     survive(8, &echoes(), shapes);
 }
 
+// Slow: 9 servers x 12 loads, 16 at once; broken connections are made again after 20 ms.
 #[test]
 fn no_request_is_lost_to_a_bad_web_server() {
     survive(8, &webs(), shapes);
 }
 
+// Slow: 6 servers x 6 loads; they take all the CPU time that there is.
 #[test]
 fn no_request_is_lost_to_a_server_that_pours() {
     // They take all the CPU time that there is.
@@ -430,6 +433,7 @@ fn errors_are_told_in_words() {
 /// A server that answers and closes at once gives both to the client in one go. The connection's
 /// descriptor number is then free for any other thread, while the next request may already wait
 /// to be submitted: it must not go out on another connection.
+// Slow: 2 loads of 6,000 connections, each for one request.
 #[test]
 fn a_request_never_goes_out_on_another_connection() {
     for kind in transports() {

@@ -226,6 +226,7 @@ fn plans(server: &Server, mix: &Mix, requests: u64) -> Vec<Plan> {
     all
 }
 
+// Slow: 24 loads of 1,000 requests, half of them at 5,000 per second.
 #[test]
 fn the_requests_of_a_file_go_over_streams() {
     let settings = |pairs: &[(u16, u32)]| {

@@ -156,6 +156,7 @@ fn slowly(most: u32, kind: prony_record::Transport) -> Ended {
     seen
 }
 
+// Slow: a load of 3 s with each transport, at once, the first half of it unmeasured.
 #[test]
 fn slow_answers_get_as_many_connections_as_the_rate_needs() {
     at_once(2, &transports(), |&kind| {
@@ -165,6 +166,7 @@ fn slow_answers_get_as_many_connections_as_the_rate_needs() {
     });
 }
 
+// Slow: loads of 3 s, up to 5 with each transport, until it is told.
 #[test]
 fn too_few_connections_are_told_from_a_slow_server() {
     at_once(2, &transports(), |&kind| {
@@ -180,6 +182,7 @@ fn too_few_connections_are_told_from_a_slow_server() {
 }
 
 /// One that answers one request after the other has no use for more connections.
+// Slow: loads of 1.5 s, up to 5 with each transport, until the pool has held.
 #[test]
 fn a_server_at_its_limit_is_not_given_ever_more_connections() {
     at_once(2, &transports(), |&kind| {

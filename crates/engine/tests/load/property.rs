@@ -61,6 +61,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
+    // Slow: 48 loads of up to 199 requests, answered in small pieces.
     #[test]
     fn every_request_is_answered(load in any_load()) {
         let pieces = load.pieces.clone();

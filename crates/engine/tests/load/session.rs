@@ -199,6 +199,7 @@ fn a_ping_is_answered_at_once() {
     }
 }
 
+// Slow: 4 loads of 300 requests at 100 per second, one after the other.
 #[test]
 fn a_slow_request_times_out_alone_if_it_can_be_cancelled() {
     for kind in transports() {

@@ -289,6 +289,7 @@ fn reconnecting_goes_on_while_it_is_measured_and_not_longer() {
     }
 }
 
+// Slow: waits for the time-out of 3 s of what is never answered.
 #[test]
 fn a_server_that_stops_answering_leaves_what_is_in_flight_unanswered() {
     const ANSWERED: u64 = 8;

@@ -56,6 +56,7 @@ fn every_answer_comes_through_tls() {
     }
 }
 
+// Slow: 32 loads of 24 requests, each with a handshake of its own.
 #[test]
 fn sessions_are_resumed_unless_that_is_switched_off() {
     for versions in [&[&version::TLS12], &[&version::TLS13]] {

@@ -323,6 +323,7 @@ fn without_waiting(server: &Server, options: &TlsOptions) -> Vec<Plan> {
     all
 }
 
+// Slow: 18 servers, 12 at once: one load's set-up waits for the time-out of 10 s, with nearly all.
 #[test]
 fn no_request_is_lost_to_a_bad_handshake() {
     survive(
@@ -331,6 +332,7 @@ fn no_request_is_lost_to_a_bad_handshake() {
     );
 }
 
+// Slow: a server falls silent: 2 x 8 loads in turn, in each 6 time-outs of 0.2 s in a row.
 #[test]
 fn no_request_is_lost_to_bad_records() {
     let new = identity("localhost", 2100, &[&version::TLS13]);

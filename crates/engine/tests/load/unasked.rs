@@ -263,6 +263,7 @@ fn judge(case: &Case, plan: &Plan) {
     assert_eq!(told, all.unsolicited, "{what}");
 }
 
+// Slow: an answer without its end: 12 loads in turn, in 8 of them 12 time-outs of 0.2 s in a row.
 #[test]
 fn what_was_not_asked_for_is_no_right_answer() {
     at_once(16, &cases(), |case| {

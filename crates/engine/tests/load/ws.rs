@@ -64,6 +64,7 @@ fn fragments(frame: &Frame, n: usize) -> Vec<Vec<u8>> {
 
 pub type Said = fn(&Frame) -> Vec<u8>;
 
+// Slow: 7 servers x 5 kinds of messages x 12 loads, 8 at once.
 #[test]
 fn what_a_server_may_do_changes_nothing() {
     let cases: [(&str, Said); 7] = [

@@ -346,16 +346,19 @@ fn without_waiting(server: &Server, dialogue: &Dialogue) -> Vec<Plan> {
     all
 }
 
+// Slow: 12 servers at once: one load's set-up waits for the time-out of 10 s, with nearly all.
 #[test]
 fn no_request_is_lost_to_a_bad_handshake() {
     survive(&refusing(), without_waiting);
 }
 
+// Slow: servers fall silent: 12 loads in turn, in 8 of them 12 time-outs of 0.2 s in a row.
 #[test]
 fn no_request_is_lost_to_bad_frames() {
     survive(&breaking(), plans);
 }
 
+// Slow: set-up of a load waits for the time-out of 10 s.
 #[test]
 fn messages_that_come_unasked_are_no_answers() {
     // Before anything is asked.
