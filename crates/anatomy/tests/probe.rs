@@ -261,6 +261,7 @@ mod named {
         );
     }
 
+    // Slow: looks for 0.2, 0.5 and 2 s, until 2,000 threads have been seen that wake up once a second.
     #[test]
     fn thousands_of_threads_are_one_server() {
         let child = Running::start("threads");

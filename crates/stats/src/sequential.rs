@@ -338,6 +338,7 @@ mod tests {
         assert!(plan.ended_at(21).is_err());
     }
 
+    // Slow: 12 plans of up to 120 rounds, whose limits are integrated numerically.
     #[test]
     fn what_the_end_will_be_judged_by() {
         for (most, end) in [(30, 6), (30, 12), (30, 30), (120, 6), (120, 60), (120, 120)] {

@@ -150,6 +150,7 @@ proptest! {
 
 /// A quarter of a megabyte of each is read to its end: a text that is looked at again and again would keep this test from ever
 /// ending.
+// Slow: 52 texts of 256 KiB.
 #[test]
 fn large_texts_are_read_to_their_end() {
     for (name, text) in large::texts(1 << 18) {

@@ -206,6 +206,7 @@ fn streams_that_are_reset_are_errors() {
     );
 }
 
+// Slow: two loads: two time-outs of 1 s in a row, then one of 2 s.
 #[test]
 fn a_server_that_says_nothing_runs_into_the_limits() {
     let url = format!("http://{}/", server(|_| Says::Nothing));

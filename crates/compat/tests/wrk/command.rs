@@ -6,6 +6,7 @@ use crate::support::{guarded, prony};
 use std::thread;
 use std::time::Duration;
 
+// Slow: loads of 2 s and 1 s.
 #[test]
 fn with_a_rate_it_is_wrk2() {
     let server = Server::always(ok("hello"));

@@ -20,6 +20,7 @@ fn prints(name: &str, server: &Server, flags: &[&str]) {
     assert_eq!(skip(&golden(name)), skip(&ran.out), "{name}\n{}", ran.out);
 }
 
+// Slow: 4 loads of 1 s, the shortest there are.
 #[test]
 fn wrk() {
     let server = Server::always(ok("hello"));
@@ -31,6 +32,7 @@ fn wrk() {
     prints("closed.txt", &server, &["-t1", "-c2", "-d1"]);
 }
 
+// Slow: 3 loads of 1 s, the shortest there are.
 #[test]
 fn wrk2() {
     let server = Server::always(ok("hello"));

@@ -156,6 +156,7 @@ fn without_tls() -> SocketAddr {
     address
 }
 
+// Slow: set-up waits for wrk's time-out of 2 s, before a load of 1 s.
 #[test]
 fn a_server_without_tls_gives_no_answers() {
     let url = format!("https://{}/", without_tls());

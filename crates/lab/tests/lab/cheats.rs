@@ -80,6 +80,7 @@ mod tcp_echo {
         echo_caught("sizes", addr);
     }
 
+    // Slow: waits for 2 s of silence, with 2 depths x 2 seeds.
     #[test]
     fn only_the_first_byte_read() {
         echo_caught("first-message", echo(|_, _, bytes| bytes[..1].to_vec()));
@@ -93,6 +94,7 @@ mod tcp_echo {
         );
     }
 
+    // Slow: waits for 2 s of silence, with 2 depths x 2 seeds.
     #[test]
     fn only_the_first_bytes_of_a_message() {
         echo_caught(
@@ -101,6 +103,7 @@ mod tcp_echo {
         );
     }
 
+    // Slow: waits for 2 s of silence, with 2 depths x 2 seeds.
     #[test]
     fn only_the_first_segment_of_a_connection() {
         let addr = serve(|mut stream, _| {
@@ -134,6 +137,7 @@ mod tcp_echo {
         echo_caught("sizes", addr);
     }
 
+    // Slow: waits for 2 s of silence, with 2 depths.
     #[test]
     fn answers_swapped_between_connections() {
         let server = || {
@@ -157,6 +161,7 @@ mod tcp_echo {
         caught_freshly(Contract::TcpEcho, "interleaved", server);
     }
 
+    // Slow: waits for 2 s of silence, with 2 depths x 2 seeds.
     #[test]
     fn no_answer_ever() {
         echo_caught("first-message", echo(|_, _, _| Vec::new()));
@@ -185,6 +190,7 @@ mod tcp_echo {
         echo_caught("half-close", addr);
     }
 
+    // Slow: waits for 2 s of silence, with 2 depths x 2 seeds.
     #[test]
     fn a_half_close_ignored() {
         let addr = serve(|mut stream, _| {
@@ -197,6 +203,7 @@ mod tcp_echo {
         echo_caught("half-close", addr);
     }
 
+    // Slow: each read is answered 20 ms late, in all steps up to this one, with 2 depths x 2 seeds.
     #[test]
     fn bytes_lost_at_a_half_close() {
         // Answers late, and drops what is still to be sent when the client has nothing to add.
@@ -218,6 +225,7 @@ mod tcp_echo {
         echo_caught("half-close", addr);
     }
 
+    // Slow: waits for 2 s of silence, with 2 seeds.
     #[test]
     fn a_large_message_cut_short() {
         let addr = echo(|_, before, bytes| {
@@ -380,6 +388,7 @@ mod http_echo {
         http_caught("answer", addr);
     }
 
+    // Slow: waits for 2 s of silence, with 2 depths x 2 seeds.
     #[test]
     fn a_fixed_number_of_bytes_read() {
         let addr = serve(|mut stream, _| {
@@ -479,6 +488,7 @@ mod http_echo {
         );
     }
 
+    // Slow: with two of the lengths, waits for 2 s of silence, with 2 depths x 2 seeds.
     #[test]
     fn a_content_length_too_long_or_too_short() {
         for off in [-20_isize, -1, 1, 100, 1_000_000_000] {
@@ -515,6 +525,7 @@ mod http_echo {
         }
     }
 
+    // Slow: waits for 2 s of silence, with 2 depths x 2 seeds.
     #[test]
     fn no_answer_ever() {
         http_caught("answer", http(|_, _| Vec::new()));
@@ -536,6 +547,7 @@ mod http_echo {
         http_caught("keep-alive", addr);
     }
 
+    // Slow: waits for 2 s of silence, with 2 depths x 2 seeds.
     #[test]
     fn pipelined_requests_answered_once() {
         let addr = serve(|mut stream, _| {
@@ -559,6 +571,7 @@ mod http_echo {
         caught_at(Contract::HttpEcho, &[Depth::Full], "long-target", addr);
     }
 
+    // Slow: waits for 2 s of silence, with 2 seeds.
     #[test]
     fn a_request_to_close_ignored() {
         let addr = serve(|mut stream, _| {

@@ -21,6 +21,7 @@ fn passes(contract: Contract, addr: std::net::SocketAddr) {
     }
 }
 
+// Slow: 41 verifications: 20 seeds, quickly and fully, and once thoroughly.
 #[test]
 fn an_honest_echo_passes() {
     passes(
@@ -29,6 +30,7 @@ fn an_honest_echo_passes() {
     );
 }
 
+// Slow: 41 verifications: 20 seeds, quickly and fully, and once thoroughly.
 #[test]
 fn an_echo_that_writes_in_small_pieces_passes() {
     let addr = crate::support::serve(|mut stream, _| {
@@ -43,6 +45,7 @@ fn an_echo_that_writes_in_small_pieces_passes() {
     passes(Contract::TcpEcho, addr);
 }
 
+// Slow: 41 verifications: 20 seeds, quickly and fully, and once thoroughly.
 #[test]
 fn an_honest_http_server_passes() {
     passes(
@@ -51,6 +54,7 @@ fn an_honest_http_server_passes() {
     );
 }
 
+// Slow: 41 verifications: 20 seeds, quickly and fully, and once thoroughly.
 #[test]
 fn chunks_other_case_and_parameters_pass() {
     let addr = crate::support::http(|_, request| {

@@ -209,6 +209,7 @@ fn caught_at(depth: Depth, step: &str, addr: SocketAddr) {
     }
 }
 
+// Slow: 2 servers x 14 verifications.
 #[test]
 fn an_honest_server_passes() {
     let fragments = |kind, payload: &[u8]| {
@@ -240,6 +241,7 @@ fn an_honest_server_passes() {
 /// Frames that a server sends for a message of this kind with this payload.
 type Answer = fn(u8, &[u8]) -> Vec<u8>;
 
+// Slow: two of the cheats are silent for 2 s, with 2 seeds.
 #[test]
 fn answers_that_are_not_what_was_sent_are_caught() {
     let answers: [(&str, Answer); 9] = [
@@ -353,6 +355,7 @@ fn wrong_handshakes_are_caught() {
     );
 }
 
+// Slow: one of the cheats is silent for 2 s, with 2 seeds.
 #[test]
 fn control_frames_that_are_forgotten_are_caught() {
     let none = |_: &[u8]| Vec::new();
@@ -441,6 +444,7 @@ fn what_no_client_may_send_must_not_be_taken() {
     );
 }
 
+// Slow: waits for 2 s of silence, with 2 seeds.
 #[test]
 fn a_read_taken_for_a_frame_is_caught() {
     let addr = serve(|mut stream, _| {

@@ -67,6 +67,7 @@ fn a_run_is_recognised_by_what_it_says_of_itself() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
+    // Slow: 24 runs, each written as JSON twice, imported, and shown as a page twice.
     #[test]
     fn whatever_a_run_is_it_is_the_same_elsewhere(
         servers in prop::collection::vec(("\\PC{1,12}", 1_u32..5, 1.0..1e6_f64), 1..4),

@@ -241,6 +241,7 @@ fn a_run_without_a_single_figure_has_a_page() {
     assert!(page.contains("Nothing has been measured.") && page.contains("it broke"));
 }
 
+// Slow: writes and reads 1,000 trials, with 30 windows and the histograms of 300 answers each.
 #[test]
 fn a_long_run_stays_small() {
     let mut long = Plan::of(&[]);

@@ -62,6 +62,7 @@ fn at_most_five_percent(runs: u32) -> f64 {
 
 /// Equal servers are called different in 5% of all comparisons, whatever the number of rounds, with
 /// every kind of spending; with tails as heavy as those of t with 5 degrees of freedom in no more.
+// Slow: 36,000 simulated comparisons of up to 10 rounds.
 #[test]
 fn equal_servers_are_called_different_in_five_percent() {
     equal_servers(&[(100, 3), (101, 5), (102, 10)]);
@@ -152,6 +153,7 @@ fn looking_at_ordinary_intervals_errs_far_more_often() {
 }
 
 /// The table in `Spending`'s documentation.
+// Slow: 11,000 simulated comparisons of up to 30 rounds.
 #[test]
 fn power_and_rounds() {
     const RUNS: u32 = 2_000;
@@ -196,6 +198,7 @@ fn power_and_rounds() {
 
 /// All intervals of a comparison together hold the true ratio, not only those of equal servers; and
 /// rounds that fail for reasons of their own, or an end before its time, change nothing.
+// Slow: 2,000 simulated comparisons, looked at after each of 20 rounds.
 #[test]
 fn all_intervals_together_cover() {
     const RUNS: u32 = 2_000;
@@ -327,6 +330,7 @@ proptest! {
     // A plan takes some milliseconds.
     #![proptest_config(ProptestConfig::with_cases(12))]
 
+    // Slow: 36 plans of up to 19 looks, whose limits are integrated numerically.
     #[test]
     fn critical_values_are_wider_than_students(most in 4_u32..40, first in 2_u32..4) {
         let looks: Vec<u32> = (first..=most).step_by(2).collect();

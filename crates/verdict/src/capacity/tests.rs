@@ -56,6 +56,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
 }
 
 proptest! {
+    // Slow: a search of up to 44 trials in each case.
     #[test]
     fn a_sharp_limit_is_found_from_both_sides(limit in 10.0..1e7_f64, wrong in -5.0..5.0_f64) {
         // The guess is wrong by a factor of up to 150.
@@ -70,6 +71,7 @@ proptest! {
         prop_assert!(search.trials.len() < 45, "{}", search.trials.len());
     }
 
+    // Slow: a search of up to 120 trials in each case.
     #[test]
     fn it_ends_whatever_is_seen(answers in proptest::collection::vec(any_outcome(), 1..50)) {
         let mut answers = answers.into_iter().cycle();
@@ -200,6 +202,7 @@ impl Queue {
 
 /// Tests servers whose trials show clearly what they keep, and servers whose short trials mostly look better than they
 /// are. Of 150 searches 142 are expected to be right, and 134 or fewer in one series of a hundred.
+// Slow: 2 x 150 searches, with every request of every trial simulated.
 #[test]
 fn the_interval_holds_where_starts_differ() {
     covered(&[

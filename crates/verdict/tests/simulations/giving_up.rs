@@ -30,6 +30,7 @@ fn noise(rng: &mut Xoshiro256PlusPlus, deviation: f64) -> f64 {
     (deviation * (sum - 6.0)).exp()
 }
 
+// Slow: 600 simulated duels of up to 20 rounds, compared after each.
 #[test]
 fn equal_sides_are_called_different_in_five_percent_at_most() {
     let terms = terms();

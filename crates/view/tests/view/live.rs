@@ -17,6 +17,7 @@ fn told(pulse: &Value, run: i64) -> Option<(&str, u64)> {
     ))
 }
 
+// Slow: 3 changes, for each of which the notebook is looked at once a second.
 #[test]
 fn trials_and_ends_are_told_to_all_who_listen() {
     let scene = Scene::new(|notebook| {

@@ -298,6 +298,7 @@ fn each_is_raised_in_a_duel() {
     }
 }
 
+// Slow: 20 capacity searches, with simulated servers.
 #[test]
 fn each_that_applies_is_raised_in_a_capacity_search() {
     for (check, behaviour) in planted() {

@@ -149,6 +149,7 @@ fn by_prony(line: &str, folder: &Path) -> (Vec<Received>, String) {
 
 const BODY: &str = "{\"a\":\n1}\n";
 
+// Slow: 132 command lines: a shell and a curl for each, and 20 ms in which nothing more comes.
 #[test]
 fn what_curl_sends_is_sent() {
     if Command::new("curl")
