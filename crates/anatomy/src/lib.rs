@@ -30,7 +30,7 @@ mod tracepoint;
 mod waits;
 
 pub use counts::{Counts, THREADS, TcpCounts};
-pub use probe::{ProbeMode, Probe, Taken};
+pub use probe::{Probe, ProbeMode, Taken};
 pub use refused::Refused;
 pub use symbols::{Namer, RUNNABLE, forget};
 

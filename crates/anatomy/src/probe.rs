@@ -67,7 +67,12 @@ impl Probe {
     ///
     /// # Errors
     /// When the kernel does not allow it.
-    pub fn open(root: u32, with_root: bool, cpus: &[usize], look: ProbeMode) -> Result<Self, Refused> {
+    pub fn open(
+        root: u32,
+        with_root: bool,
+        cpus: &[usize],
+        look: ProbeMode,
+    ) -> Result<Self, Refused> {
         let tried = match look {
             ProbeMode::Calls => "counting system calls",
             ProbeMode::Waits => "recording when threads wait",

@@ -1,6 +1,6 @@
 //! Probes on real processes: this test program again, as a child that does what its environment tells it.
 
-use prony_anatomy::{ProbeMode, Namer, Probe, Refused, Taken, call_name};
+use prony_anatomy::{Namer, Probe, ProbeMode, Refused, Taken, call_name};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -170,7 +170,12 @@ fn a_process_that_has_ended_leaves_its_samples() {
 fn a_process_that_ends_meanwhile_ends_nothing_else() {
     let mut child = Running::start("work");
     let cpus: Vec<usize> = (0..std::thread::available_parallelism().unwrap().get()).collect();
-    for kind in [ProbeMode::Plain, ProbeMode::Stacks, ProbeMode::Calls, ProbeMode::Waits] {
+    for kind in [
+        ProbeMode::Plain,
+        ProbeMode::Stacks,
+        ProbeMode::Calls,
+        ProbeMode::Waits,
+    ] {
         let Ok(probe) = Probe::open(child.0.id(), true, &cpus, kind) else {
             continue;
         };

@@ -55,7 +55,10 @@ impl ProtocolOptions<'_> {
     /// Options for messages, if the server is not sent messages over WebSocket.
     pub fn messages(&self, load: Load, ask: &Workload) -> Result<Load> {
         let messages = self.messages;
-        if !matches!(ask, Workload::Socket(_) | Workload::Contract(Contract::WsEcho)) {
+        if !matches!(
+            ask,
+            Workload::Socket(_) | Workload::Contract(Contract::WsEcho)
+        ) {
             messages.unused()?;
         }
         Ok(Load {

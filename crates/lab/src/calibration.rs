@@ -2,13 +2,11 @@
 //! each number of connections.
 
 use crate::contract::Contract;
-use crate::duel::{SideRound, DuelError, LoadSpec, Part, Parts, label, round};
+use crate::duel::{DuelError, LoadSpec, Part, Parts, SideRound, label, round};
 use crate::event::{Event, Journal, Observer};
-use crate::generator::Generator;
-use crate::host::Host;
 use crate::pilot::survey;
-use crate::recording::{TrialHeader, Scope, findings};
-use crate::side::{Workload, Side};
+use crate::recording::{Scope, TrialHeader, findings};
+use crate::side::{Side, Workload};
 use crate::trial::Lab;
 use prony_record::Load;
 use prony_verdict::design::Given;

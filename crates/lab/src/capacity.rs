@@ -11,10 +11,8 @@ pub mod overload;
 use crate::contract::Depth;
 use crate::duel::{LoadSpec, label};
 use crate::event::{Event, Journal, JournalError, Observer};
-use crate::generator::Generator;
-use crate::host::Host;
 use crate::pilot::pilot;
-use crate::recording::{TrialHeader, Scope, findings};
+use crate::recording::{Scope, TrialHeader, findings};
 use crate::side::{Side, What};
 use crate::trial::{Beside, Lab, Measured, Progress, Up};
 use crate::warmup::{ANSWERS, LEAD_IN};
@@ -497,7 +495,8 @@ impl Session<'_, '_> {
         (self.observer)(Event::Trying(rate, seconds));
         let started = Timestamp::now();
         let observer = &mut self.observer;
-        let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+        let mut on_progress =
+            |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
         // Before the measurement, how many are unanswered when it begins.
         let before = Cell::new(0);
         let limits = &self.capacity.limits;

@@ -7,12 +7,10 @@
 
 use crate::contract::Depth;
 use crate::event::{Event, Journal, JournalError, Observer};
-use crate::generator::Generator;
-use crate::host::Host;
 use crate::pilot::survey;
-use crate::recording::{TrialHeader, Scope, findings};
+use crate::recording::{Scope, TrialHeader, findings};
 use crate::rest::{Rest, alone};
-use crate::side::{Workload, Side};
+use crate::side::{Side, Workload};
 use crate::trial::{Doing, Lab, Measured, Progress, Up};
 use jiff::Timestamp;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
@@ -510,14 +508,23 @@ pub fn round(
     let failed = |i: usize| move |failure| (sides[i].name.clone(), failure);
     let warm = warm_up(design, &spec.load);
     for &i in &order {
-        let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
+        let mut on_progress =
+            |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
         // The pilot has verified everything: later starts of the same program only have to show that they answer.
-        let one = lab.bring_up(&sides[i], &spec.workload, None, &warm, Depth::Quick, &mut on_progress);
+        let one = lab.bring_up(
+            &sides[i],
+            &spec.workload,
+            None,
+            &warm,
+            Depth::Quick,
+            &mut on_progress,
+        );
         up[i] = Some(one.map_err(failed(i))?);
     }
     let mut up: Vec<Up<'_>> = up.into_iter().flatten().collect();
     for &i in &order {
-        let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
+        let mut on_progress =
+            |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
         up[i].warm_up(&warm, &mut on_progress).map_err(failed(i))?;
     }
     let seed = rand::random();
@@ -540,7 +547,8 @@ pub fn round(
                 }
                 let name = &sides[i].name;
                 observer(Event::Progress(name, Progress::Doing(doing)));
-                let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(name, progress));
+                let mut on_progress =
+                    |progress: Progress<'_>| observer(Event::Progress(name, progress));
                 let (segment, rests) = alone(&mut up, i, design.paused, |one| {
                     one.measure(&load, &mut on_progress)
                 });
@@ -565,7 +573,8 @@ pub fn round(
         }
     }
     for &i in &order {
-        let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
+        let mut on_progress =
+            |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
         up[i].verify_again(&mut on_progress).map_err(failed(i))?;
     }
     let side_rounds = up.into_iter().zip(measured).map(|(up, parts)| SideRound {

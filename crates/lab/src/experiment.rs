@@ -10,7 +10,7 @@ use crate::contract::Contract;
 use crate::load_table::LoadTable;
 use crate::placement::{Placement, Sharing, allowed_cpus};
 use crate::requests::Folder;
-use crate::requests::verify::Asked;
+use crate::requests::verify::RequestFile;
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
 use crate::topology::Topology;
 use over::Unspoken;
@@ -131,7 +131,7 @@ pub struct Experiment {
     /// Contract that the servers must keep.
     pub contract: Contract,
     /// Requests that the servers get instead of those of the contract; none: those of the contract.
-    pub requests: Option<Arc<Asked>>,
+    pub requests: Option<Arc<RequestFile>>,
     /// The servers.
     pub entrants: Vec<Entrant>,
     /// The label of the one that others are compared with.

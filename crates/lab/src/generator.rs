@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Carries out loads. One implementation is this process' engine ([`Local`]); another machine's, and
 /// those of tests, are others.
-pub trait Generator: Sync {
+pub trait Generator: Send + Sync {
     /// Carries out a plan until it ends by itself, `controller` ends it, or the user interrupts it.
     ///
     /// # Errors

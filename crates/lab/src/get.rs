@@ -111,7 +111,8 @@ impl Get {
     ) -> Result<Dialogue, String> {
         let request = self.request(endpoint.authority, keepalive);
         let over_h2 = |expect| {
-            H2Exchange::new(&request, endpoint.tls, expect).map_err(|forbidden| forbidden.to_string())
+            H2Exchange::new(&request, endpoint.tls, expect)
+                .map_err(|forbidden| forbidden.to_string())
         };
         let limits = Limits::default();
         let decoded = self.compressed.then_some(limits.body);

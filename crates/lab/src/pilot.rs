@@ -4,11 +4,9 @@
 use crate::contract::Depth;
 use crate::duel::{DuelError, LoadSpec, WINDOW};
 use crate::event::{Event, Observer};
-use crate::generator::Generator;
-use crate::host::Host;
 use crate::recording::no_answer;
 use crate::side::Side;
-use crate::trial::{Doing, Lab, Measured, Progress, OnProgress, Up};
+use crate::trial::{Doing, Lab, Measured, OnProgress, Progress, Up};
 use prony_record::design::{Design, Pilot, PilotStep};
 use prony_record::{Extent, Failure, Load, Nanos, SECOND, Span, Step};
 use prony_verdict::design::{Given, LONGEST_TIMEOUT, crowd, design, more_threads, next_step};
@@ -50,7 +48,8 @@ pub fn survey(
 ) -> Result<Option<Design>, DuelError> {
     let mut pilots = Vec::new();
     for side in sides {
-        let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+        let mut on_progress =
+            |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
         match one(lab, side, spec, &mut on_progress) {
             _ if lab.interrupt.fired() => return Ok(None),
             Ok(pilot) => {
@@ -77,7 +76,14 @@ fn one(
     on_progress: OnProgress<'_>,
 ) -> Result<Pilot, Failure> {
     let begun = Instant::now();
-    let mut up = lab.bring_up(side, &spec.workload, None, &spec.load, Depth::Full, on_progress)?;
+    let mut up = lab.bring_up(
+        side,
+        &spec.workload,
+        None,
+        &spec.load,
+        Depth::Full,
+        on_progress,
+    )?;
     let asked = pilot(
         (&mut up, begun),
         &side.name,

@@ -59,7 +59,7 @@ impl Prepared {
             begun = Instant::now();
             !silent
         };
-        let all = verify(mix, target, tls, seed, self.silence, &[Way::Scope], go_on);
+        let all = verify(mix, target, tls, seed, self.silence, &[Way::Whole], go_on);
         let kinds = match mix.sessions.len() {
             0 => mix.requests.len(),
             n => n,

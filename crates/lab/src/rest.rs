@@ -1,7 +1,5 @@
 //! The sides that are up and not loaded: they rest while another one is.
 
-use crate::generator::Generator;
-use crate::host::Host;
 use crate::trial::Up;
 use prony_engine::clock;
 use std::time::Instant;

@@ -6,10 +6,8 @@ use crate::builder::{BuildError, Built};
 use crate::contract::{Contract, Depth};
 use crate::event::{Event, Journal, JournalError, Observer};
 use crate::experiment::{Cell, Entrant, Experiment};
-use crate::generator::Generator;
-use crate::host::Host;
-use crate::recording::{TrialHeader, Scope, findings};
-use crate::side::{Workload, Candidate, Role, Side, What};
+use crate::recording::{Scope, TrialHeader, findings};
+use crate::side::{Candidate, Role, Side, What, Workload};
 use crate::trial::{Lab, Progress};
 use jiff::Timestamp;
 use prony_record::{Failure, Load, Recording, Step, TrialStatus};
@@ -283,8 +281,16 @@ impl Session<'_, '_> {
             _ => Workload::Contract(contract),
         };
         let observer = &mut self.observer;
-        let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
-        let mut up = lab.bring_up(&side, &workload, behind.as_ref(), load, Depth::Full, &mut on_progress)?;
+        let mut on_progress =
+            |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+        let mut up = lab.bring_up(
+            &side,
+            &workload,
+            behind.as_ref(),
+            load,
+            Depth::Full,
+            &mut on_progress,
+        )?;
         on_progress(Progress::Doing(crate::trial::Doing::Step(Step::Load)));
         let measured = up.measure(load, &mut on_progress)?;
         let interrupted = lab.interrupt.fired();

@@ -8,7 +8,7 @@ use crate::get::Get;
 use crate::grpc::Rpc;
 use crate::manifest::{Fill, Manifest, command};
 use crate::prepared::Prepared;
-use crate::requests::verify::Asked;
+use crate::requests::verify::RequestFile;
 use crate::socket::Socket;
 use crate::tree::Attached;
 use prony_engine::Target;
@@ -119,7 +119,7 @@ pub enum Workload {
         /// The contract by which a server of the catalog is started.
         contract: Contract,
         /// Requests of the file.
-        asked: Arc<Asked>,
+        asked: Arc<RequestFile>,
     },
 }
 

@@ -7,12 +7,12 @@
 //! calibrations and capacity searches measure the same server several times between.
 
 use crate::contract::Depth;
-use crate::generator::{Generator, LoadController, LoadControl};
-use crate::host::{Host, Watcher, VerifySpec, Started, Watched};
+use crate::generator::{Generator, LoadControl, LoadController};
+use crate::host::{Host, Started, VerifySpec, Watched, Watcher};
 use crate::interrupt::Interrupt;
 use crate::requests::begun;
 use crate::rest::Rest;
-use crate::side::{Workload, Candidate, Http2, Side, What};
+use crate::side::{Candidate, Http2, Side, What, Workload};
 use crate::tree::Root;
 use crate::warmup::{LEAD_IN, WarmUp, Warming, until};
 use prony_engine::protocol::tls::TlsOptions;
@@ -310,7 +310,11 @@ impl Up<'_> {
     ///
     /// # Errors
     /// When it, or its upstream, ends under the load, or the generator cannot go on.
-    pub fn measure(&mut self, load: &Load, on_progress: OnProgress<'_>) -> Result<Measured, Failure> {
+    pub fn measure(
+        &mut self,
+        load: &Load,
+        on_progress: OnProgress<'_>,
+    ) -> Result<Measured, Failure> {
         self.measure_beside(load, on_progress, &Beside::default())
     }
 

@@ -2,7 +2,7 @@
 //! the state of the machine, at the ends of the measurement and at every window in between.
 
 use crate::canary;
-use crate::host::{Watcher, Watched};
+use crate::host::{Watched, Watcher};
 use crate::machine::{CpuAccounts, TcpCounters, cpu_pressure};
 use crate::placement::Placement;
 use crate::spread;
@@ -297,7 +297,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(20));
         }
         let used = watch.used();
-        let seen = watch.finish();
+        let seen = Box::new(watch).finish();
         child.kill().unwrap();
         child.wait().unwrap();
         let of = &seen.resources;
@@ -325,6 +325,6 @@ mod tests {
             Placement::split(&Topology::unknown(&[0])),
             Duration::from_secs(1),
         );
-        assert_eq!(watch.finish(), Watched::default());
+        assert_eq!(Box::new(watch).finish(), Watched::default());
     }
 }

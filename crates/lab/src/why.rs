@@ -7,15 +7,13 @@
 use crate::contract::Depth;
 use crate::duel::{DuelError, LoadSpec, WINDOW, warm_up};
 use crate::event::{Event, Observer};
-use crate::generator::Generator;
-use crate::host::Host;
 use crate::rest::alone;
 use crate::side::Side;
 use crate::tree::Root;
 use crate::trial::{Beside, Doing, Lab, Measured, Progress, Up};
 use crate::warmup::{ANSWERS, LEAD_IN};
-pub use prony_anatomy::{ProbeMode, Refused};
 use prony_anatomy::{Namer, PERIOD, Probe, THREADS, call_name};
+pub use prony_anatomy::{ProbeMode, Refused};
 use prony_engine::Nanos;
 use prony_record::anatomy::{Dissection, Dissections, Spent};
 use prony_record::{Design, Extent, Failure, Load, Span, inert};
@@ -209,7 +207,8 @@ impl Why<'_> {
             if self.lab.interrupt.fired() {
                 return Ok(false);
             }
-            let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+            let mut on_progress =
+                |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
             let plain = self.unprofiled(side, &mut on_progress);
             into.unprofiled = Some(plain.map_err(|failure| (side.name.clone(), failure))?);
         }
@@ -246,16 +245,18 @@ impl Why<'_> {
         let warm = warm_up(self.design, &self.spec.load);
         let mut up = Vec::new();
         for (i, side) in self.sides.iter().enumerate() {
-            let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+            let mut on_progress =
+                |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
             let workload = &self.spec.workload;
             let side = profiled[i].as_ref().unwrap_or(side);
-            let one = self
-                .lab
-                .bring_up(side, workload, None, &warm, Depth::Quick, &mut on_progress);
+            let one =
+                self.lab
+                    .bring_up(side, workload, None, &warm, Depth::Quick, &mut on_progress);
             up.push(one.map_err(failed(i))?);
         }
         for (i, (side, up)) in self.sides.iter().zip(&mut up).enumerate() {
-            let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+            let mut on_progress =
+                |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
             up.warm_up(&warm, &mut on_progress).map_err(failed(i))?;
         }
         self.leave_out(&up, looks, refused);
@@ -276,7 +277,8 @@ impl Why<'_> {
             }
             let name = &self.sides[i].name;
             observer(Event::Progress(name, Progress::Doing(Doing::Anatomy)));
-            let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(name, progress));
+            let mut on_progress =
+                |progress: Progress<'_>| observer(Event::Progress(name, progress));
             let (unnamed, _) = alone(&mut up, i, self.design.paused, |one| {
                 self.segment(one, look, &mut round[i], &mut on_progress)
             });

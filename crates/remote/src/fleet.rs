@@ -8,7 +8,7 @@ use crate::slow_client::SlowClient;
 use prony_engine::descriptors::TooFewDescriptors;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Control, Error, Gather, Nanos, Part, Plan, Progress, Target, clock};
-use prony_lab::generator::{Generator, LoadController, LoadControl};
+use prony_lab::generator::{Generator, LoadControl, LoadController};
 use prony_lab::interrupt::Interrupt;
 use prony_record::{ByHost, Distributions, Observation, Window};
 use std::collections::BTreeMap;
@@ -205,7 +205,7 @@ impl Generator for Fleet {
         }
         let control = Arc::new(at_once.map_or_else(Control::default, Control::at_once));
         interrupt.guard(&control);
-        let control = FleetWheel {
+        let fleet_control = FleetControl {
             control: &control,
             links: members.iter().map(|it| Arc::clone(&it.link)).collect(),
             slowest: members
@@ -221,7 +221,7 @@ impl Generator for Fleet {
             members,
             gather,
             control: &control,
-            control: &control,
+            fleet_control: &fleet_control,
             controller,
             failed: None,
         };
@@ -270,7 +270,7 @@ struct Conversation<'a, 's> {
     unready: u32,
     gather: Gather<'a>,
     control: &'s Control,
-    control: &'s FleetWheel<'s>,
+    fleet_control: &'s FleetControl<'s>,
     controller: &'s mut dyn LoadController,
     /// Why its figures cannot be used.
     failed: Option<String>,
@@ -297,7 +297,7 @@ impl Conversation<'_, '_> {
             let over = (self.members.iter()).all(|member| member.measuring || member.left == 0);
             if (over || self.control.stopped()) && !stopping {
                 stopping = true;
-                self.control.tell_all(|_| ToAgent::Stop);
+                self.fleet_control.tell_all(|_| ToAgent::Stop);
             }
         }
     }
@@ -313,7 +313,7 @@ impl Conversation<'_, '_> {
                 if !member.measuring {
                     let mut progress = Steered {
                         controller: self.controller,
-                        control: self.control,
+                        fleet_control: self.fleet_control,
                     };
                     ready = self.gather.receive(message, self.control, &mut progress);
                 }
@@ -325,7 +325,7 @@ impl Conversation<'_, '_> {
             FromAgent::Began(late) => member.late_start = late,
             FromAgent::Measured(from, until) => {
                 let asked = *self
-                    .control
+                    .fleet_control
                     .measured
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner);
@@ -350,7 +350,7 @@ impl Conversation<'_, '_> {
 
     /// All are ready: lets them begin at the same time.
     fn begin(&mut self) {
-        let start = clock::now() + NOTICE + 2 * self.control.slowest;
+        let start = clock::now() + NOTICE + 2 * self.fleet_control.slowest;
         self.control.begin_at(start);
         for member in &self.members {
             // An agent that does not hear it is lost, which fails the load.
@@ -358,7 +358,7 @@ impl Conversation<'_, '_> {
                 .link
                 .say(&ToAgent::BeginAt(member.offset.there(start)));
         }
-        self.controller.began(start, self.control);
+        self.controller.began(start, self.fleet_control);
     }
 
     fn lose(&mut self, number: usize, why: &str) {
@@ -408,17 +408,17 @@ impl Conversation<'_, '_> {
 
 struct Steered<'a, 's> {
     controller: &'a mut dyn LoadController,
-    control: &'a FleetWheel<'s>,
+    fleet_control: &'a FleetControl<'s>,
 }
 
 impl Progress for Steered<'_, '_> {
     fn window(&mut self, window: &Window) {
-        self.controller.window(window, self.control);
+        self.controller.window(window, self.fleet_control);
     }
 }
 
 /// Steers all agents.
-struct FleetWheel<'a> {
+struct FleetControl<'a> {
     control: &'a Control,
     links: Vec<Arc<Link>>,
     /// The longest round trip to one of them.
@@ -427,7 +427,7 @@ struct FleetWheel<'a> {
     measured: Mutex<Option<(Nanos, Nanos)>>,
 }
 
-impl FleetWheel<'_> {
+impl FleetControl<'_> {
     fn tell_all(&self, message: impl Fn(&Link) -> ToAgent) {
         for link in &self.links {
             // A lost agent does not hear it; that it is lost is known already.
@@ -436,7 +436,7 @@ impl FleetWheel<'_> {
     }
 }
 
-impl LoadControl for FleetWheel<'_> {
+impl LoadControl for FleetControl<'_> {
     fn elapsed(&self) -> Nanos {
         self.control.elapsed().unwrap_or(0)
     }

@@ -2,7 +2,9 @@
 
 use crate::clocks::Offset;
 use crate::link::Link;
-use crate::message::{RemoteWorkload, Call, RemoteVerifySpec, Reply, SourceFile, Sources, Start, Up};
+use crate::message::{
+    Call, RemoteVerifySpec, RemoteWorkload, Reply, SourceFile, Sources, Start, Up,
+};
 use crate::registry::Registry;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
@@ -11,9 +13,9 @@ use prony_engine::{Dialogue, Nanos, Target};
 use prony_lab::builder::{BuildError, Built, Missing};
 use prony_lab::catalog::Server;
 use prony_lab::contract::Contract;
-use prony_lab::host::{Host, Watcher, VerifySpec, Relayed, Started, Watched};
+use prony_lab::host::{Host, Relayed, Started, VerifySpec, Watched, Watcher};
 use prony_lab::placement::Placement;
-use prony_lab::side::{Workload, Candidate, Role, Running};
+use prony_lab::side::{Candidate, Role, Running, Workload};
 use prony_lab::tree::Root;
 use prony_record::{Failure, Load, Step};
 use std::any::Any;
@@ -353,7 +355,9 @@ impl Host for RemoteHost {
         let failed = |error: String| Failure::new(Step::Start, error);
         // An upstream that is measured by itself is where it stands behind the others.
         let (agent, ip) = match &self.upstream_host {
-            Some(upstream_host) if who.role == Role::Upstream => (&upstream_host.agent, upstream_host.ip),
+            Some(upstream_host) if who.role == Role::Upstream => {
+                (&upstream_host.agent, upstream_host.ip)
+            }
             _ => (&self.agent, self.ip),
         };
         let link = agent.link().map_err(failed)?;
@@ -396,7 +400,8 @@ impl Host for RemoteHost {
     ) -> Result<Box<dyn Started>, Failure> {
         let gateway: &mut dyn Any = gateway;
         let gateway: &mut RemoteServer = gateway.downcast_mut().expect(OWN);
-        let (Some(upstream_host), Some(place)) = (&self.upstream_host, &mut gateway.forwarded) else {
+        let (Some(upstream_host), Some(place)) = (&self.upstream_host, &mut gateway.forwarded)
+        else {
             // It takes the place of prony's own, whose address the agent knows.
             let start = self
                 .agent
@@ -423,11 +428,7 @@ impl Host for RemoteHost {
         upstream: Option<&dyn Started>,
         period: Duration,
     ) -> Box<dyn Watcher> {
-        let remote = |server| -> &RemoteServer {
-            let server: &dyn Any = server;
-            server.downcast_ref().expect(OWN)
-        };
-        let (server, upstream) = (remote(server), upstream.map(remote));
+        let (server, upstream) = (own(server), upstream.map(own));
         let apart = upstream.filter(|it| it.link.name() != server.link.name());
         let beside = match apart {
             Some(_) => None,
@@ -435,7 +436,10 @@ impl Host for RemoteHost {
         };
         let mut watch = RemoteWatch::begin(server, beside, period, !self.shared);
         watch.upstream = apart.map(|it| {
-            let shared = self.upstream_host.as_ref().is_some_and(|upstream_host| upstream_host.shared);
+            let shared = self
+                .upstream_host
+                .as_ref()
+                .is_some_and(|upstream_host| upstream_host.shared);
             Box::new(RemoteWatch::begin(it, None, period, !shared))
         });
         Box::new(watch)
@@ -451,6 +455,12 @@ pub struct RemoteServer {
     /// Place of the upstream, for a gateway whose upstream has a separate machine; none for other servers.
     forwarded: Option<Forwarded>,
     stopped: bool,
+}
+
+/// The server that this host has started.
+fn own(server: &dyn Started) -> &RemoteServer {
+    let server: &dyn Any = server;
+    server.downcast_ref().expect(OWN)
 }
 
 impl RemoteServer {
@@ -643,7 +653,7 @@ impl Watcher for RemoteWatch {
     }
 
     fn finish(self: Box<Self>) -> Watched {
-        let behind = self.upstream.map(|upstream| upstream.finish());
+        let behind = self.upstream.map(Watcher::finish);
         let (Some(offset), Ok(Reply::Watched(watched))) =
             (self.offset, self.link.call(Call::Watched(self.number)))
         else {

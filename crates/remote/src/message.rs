@@ -10,7 +10,7 @@ use prony_lab::host::{Relayed, Watched};
 use prony_lab::manifest::Manifest;
 use prony_lab::placement::Placement;
 use prony_lab::prepared::Prepared;
-use prony_lab::requests::verify::RemoteWorkload as Requests;
+use prony_lab::requests::verify::RequestFile;
 use prony_lab::side::{Http2, Role};
 use prony_lab::socket::Socket;
 use prony_lab::topology::Topology;
@@ -208,7 +208,7 @@ pub enum RemoteWorkload {
     /// A load whose bytes are settled.
     Prepared(Box<Prepared>),
     /// The requests of a file, and the name of the contract by which servers are started.
-    Requests(String, Box<Requests>),
+    Requests(String, Box<RequestFile>),
 }
 
 /// Result of a [`Call`].

@@ -1,6 +1,6 @@
 //! The servers of an agent: built, started, verified, watched and stopped on its machine, as the coordinator asks.
 
-use crate::message::{RemoteWorkload, Call, RemoteVerifySpec, Reply, Sources, Start, Up};
+use crate::message::{Call, RemoteVerifySpec, RemoteWorkload, Reply, Sources, Start, Up};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use prony_lab::builder::{Builder, Built, Missing};
@@ -10,7 +10,7 @@ use prony_lab::host::{Host, LocalHost, SpawnedServer, Started, VerifySpec, Watch
 use prony_lab::interrupt::Interrupt;
 use prony_lab::leftovers::{self, Scratch};
 use prony_lab::placement::Placement;
-use prony_lab::side::{Workload, Candidate};
+use prony_lab::side::{Candidate, Workload};
 use prony_record::Failure;
 use std::collections::HashMap;
 use std::fs;
@@ -115,7 +115,9 @@ impl Servers {
                 watch.measure(from, until);
                 Ok(Reply::Done)
             }
-            Call::Used(number) => Ok(Reply::Used(self.watches.get(&number).and_then(|it| it.used()))),
+            Call::Used(number) => Ok(Reply::Used(
+                self.watches.get(&number).and_then(|it| it.used()),
+            )),
             Call::Watched(number) => {
                 let watch = self.watches.remove(&number).ok_or_else(|| gone(number))?;
                 Ok(Reply::Watched(Box::new(watch.finish())))

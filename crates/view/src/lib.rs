@@ -19,9 +19,9 @@
 
 pub mod answer;
 pub mod body;
-mod limiter;
 pub mod door;
 pub mod file;
+mod limiter;
 pub mod live;
 pub mod page;
 pub mod query;

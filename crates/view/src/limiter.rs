@@ -97,7 +97,10 @@ impl ConnectionLimiter {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Guests) -> T) -> T {
-        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connections = self
+            .connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         connections.now += 1;
         act(&mut connections)
     }

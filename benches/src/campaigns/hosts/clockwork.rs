@@ -9,7 +9,7 @@ use crate::spread::{Spread, number};
 use crate::table::Table;
 use prony_engine::schedule::{Constant, Share};
 use prony_engine::{Dialogue, Nanos, Plan, Target, clock};
-use prony_lab::generator::{Generator, LoadController, LoadControl};
+use prony_lab::generator::{Generator, LoadControl, LoadController};
 use prony_lab::interrupt::Interrupt;
 use prony_record::{Extent, Span, Window};
 use prony_reference::Contract;

@@ -9,7 +9,7 @@ use super::machines::Apart;
 use super::number::count;
 use super::pace::steady_connections;
 use super::protocol::{ProtocolArgs, ServerKey};
-use super::request::{RequestFile, Request};
+use super::request::{Request, RequestFileArgs};
 use super::servers::contract;
 use super::shape::Shape;
 use super::share::Share;
@@ -109,7 +109,7 @@ pub struct Capacity {
     #[command(flatten)]
     pub request: Request,
     #[command(flatten)]
-    pub asked: RequestFile,
+    pub asked: RequestFileArgs,
     #[command(flatten)]
     pub tls: Tls,
     #[command(flatten)]

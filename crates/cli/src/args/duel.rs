@@ -10,7 +10,7 @@ use super::grpc::Called;
 use super::machines::Apart;
 use super::pace::steady_rate;
 use super::protocol::{ProtocolArgs, ServerKey};
-use super::request::{RequestFile, Request};
+use super::request::{Request, RequestFileArgs};
 use super::servers::contract;
 use super::share::Share;
 use super::timed::length;
@@ -81,7 +81,7 @@ pub struct Duel {
     #[command(flatten)]
     pub request: Request,
     #[command(flatten)]
-    pub asked: RequestFile,
+    pub asked: RequestFileArgs,
     /// Run this command line in each side, a folder
     #[arg(long, value_name = "COMMAND", conflicts_with = "rev")]
     pub run: Option<String>,

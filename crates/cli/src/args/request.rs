@@ -85,7 +85,7 @@ pub struct Encoding {
 
 /// The requests of a file instead.
 #[derive(Debug, Clone, Default, Args)]
-pub struct RequestFile {
+pub struct RequestFileArgs {
     /// Requests and expected responses from FILE
     ///
     /// docs/your-own-requests.md. They are verified before and after the load. Servers of the

@@ -7,7 +7,7 @@ use super::driven::Driven;
 use super::grpc::Called;
 use super::pace::steady_rate;
 use super::protocol::{ProtocolArgs, ServerKey};
-use super::request::{RequestFile, Request};
+use super::request::{Request, RequestFileArgs};
 use super::servers::contract;
 use super::tls::Tls;
 use super::ws::Messages;
@@ -55,7 +55,7 @@ pub struct Why {
     #[command(flatten)]
     pub request: Request,
     #[command(flatten)]
-    pub asked: RequestFile,
+    pub asked: RequestFileArgs,
     /// Rounds; more give narrower intervals
     #[arg(long, value_name = "N", default_value_t = prony_lab::why::ROUNDS, value_parser = clap::value_parser!(u32).range(3..=1000))]
     pub rounds: u32,

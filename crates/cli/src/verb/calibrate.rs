@@ -11,7 +11,6 @@ use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::calibration::Calibration;
 use prony_lab::contract::Contract;
 use prony_lab::event::Event;
-use prony_lab::host::Host;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
 use prony_lab::side::Side;

@@ -14,7 +14,6 @@ use miette::{Result, miette};
 use prony_lab::capacity::CapacityError;
 use prony_lab::duel::WINDOW;
 use prony_lab::event::Event;
-use prony_lab::host::Host;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
 use prony_lab::topology::Topology;

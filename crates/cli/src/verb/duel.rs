@@ -18,7 +18,6 @@ use crate::place::on_signal;
 use display::Display;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::duel::DuelError;
-use prony_lab::host::Host;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
 use prony_lab::topology::Topology;

@@ -23,7 +23,7 @@ use prony_lab::placement::Placement;
 use prony_lab::prepared::Prepared;
 use prony_lab::recording::{Scope, findings};
 use prony_lab::requests::begun;
-use prony_lab::side::{Workload, Http2, Role, Running, Side, What};
+use prony_lab::side::{Http2, Role, Running, Side, What, Workload};
 use prony_lab::sockets::{Listener, server_at};
 use prony_lab::sources::{SentFrom, Sources};
 use prony_lab::topology::Topology;

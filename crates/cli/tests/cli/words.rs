@@ -63,8 +63,20 @@ fn doc_comments_name_what_they_document() {
 
 /// Phrases in the place of a plain word: "own" or "separate"; "print", "report" or "warn".
 const TURNS: [&str; 14] = [
-    "of its own", "of their own", "of one's own", "by itself", "by themselves", "is told", "are told", "is said",
-    "are said", "was said", "was told", "it tells", "it hears", "has to be said",
+    "of its own",
+    "of their own",
+    "of one's own",
+    "by itself",
+    "by themselves",
+    "is told",
+    "are told",
+    "is said",
+    "are said",
+    "was said",
+    "was told",
+    "it tells",
+    "it hears",
+    "has to be said",
 ];
 
 /// Text in one line and in lower case, with single spaces.
@@ -80,12 +92,33 @@ fn pages_and_help_name_things_plainly() {
     files(&root().join("docs"), "md", &mut pages);
     pages.extend(["README.md", "CHANGELOG.md", "CONTRIBUTING.md"].map(|page| root().join(page)));
     for page in pages {
-        texts.push((page.display().to_string(), fs::read_to_string(page).unwrap()));
+        texts.push((
+            page.display().to_string(),
+            fs::read_to_string(page).unwrap(),
+        ));
     }
     let place = Place::new();
     for verb in [
-        "run", "duel", "capacity", "why", "calibrate", "load", "servers", "hosts", "runs", "report", "export", "diff",
-        "explain", "verify", "requests", "import", "serve", "schema", "completions", "man",
+        "run",
+        "duel",
+        "capacity",
+        "why",
+        "calibrate",
+        "load",
+        "servers",
+        "hosts",
+        "runs",
+        "report",
+        "export",
+        "diff",
+        "explain",
+        "verify",
+        "requests",
+        "import",
+        "serve",
+        "schema",
+        "completions",
+        "man",
     ] {
         let help = place.prony(&[verb, "--help"]).with(0);
         texts.push((format!("prony {verb} --help"), help.stdout));

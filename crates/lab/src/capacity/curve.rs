@@ -1,8 +1,6 @@
 //! The latency at parts of a capacity, and whether the server still keeps them after an overload.
 
 use super::{CapacityError, Session, overload};
-use crate::generator::Generator;
-use crate::host::Host;
 use prony_record::service::{AfterOverload, Outcome, RateStep, Unclear};
 use prony_verdict::capacity::{CURVE, OVERLOAD, POINT_TRIES, Search, Trial, round};
 use std::time::Duration;

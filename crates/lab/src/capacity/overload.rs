@@ -2,8 +2,6 @@
 
 use super::{CapacityError, Session};
 use crate::event::Event;
-use crate::generator::Generator;
-use crate::host::Host;
 use crate::trial::Measured;
 use prony_record::service::{LatencyLimit, Limits, Overload};
 use prony_record::{Nanos, Percentiles, Phase, SECOND, Window};

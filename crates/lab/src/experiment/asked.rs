@@ -1,6 +1,6 @@
 //! The file of requests that an experiment names.
 
-use crate::requests::verify::{Asked, Way};
+use crate::requests::verify::{RequestFile, Way};
 use crate::requests::{Folder, RequestsError, Server};
 use crate::source::{Mistake, Source};
 use prony_record::Load;
@@ -21,13 +21,13 @@ pub(super) fn read(
     folder: Folder<'_>,
     loads: &[Load],
     wrong: &impl Fn(Range<usize>, String, Option<String>) -> Mistake,
-) -> Result<Arc<Asked>, Mistake> {
+) -> Result<Arc<RequestFile>, Mistake> {
     let server = Server::anywhere();
     let ways = Way::ALL.to_vec();
     let cannot = |why: String| wrong(path.span(), why, None);
     let asked = match folder {
         Folder::Disk(folder) => {
-            let asked = Asked::read(&folder.join(path.get_ref()), &server, ways);
+            let asked = RequestFile::read(&folder.join(path.get_ref()), &server, ways);
             asked.map_err(|error| match error {
                 RequestsError::Mistake(mistake) => *mistake,
                 RequestsError::Unreadable(_) => cannot(error.to_string()),
@@ -42,7 +42,7 @@ pub(super) fn read(
             let beside = path.get_ref().parent();
             let folder = beside.and_then(|beside| files.get_dir(beside));
             let folder = Folder::Program(folder.unwrap_or(files));
-            Asked::of(&Source::new(file.as_str(), text), folder, &server, ways)?
+            RequestFile::of(&Source::new(file.as_str(), text), folder, &server, ways)?
         }
     };
     if !asked.mix.sessions.is_empty() && loads.iter().any(|load| load.pipeline > 1) {

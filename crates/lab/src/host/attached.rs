@@ -1,10 +1,10 @@
 //! A server that another program has started: it is verified and loaded, and left alone.
 
 use super::reached::Reached;
-use super::{VerifySpec, Started};
+use super::{Started, VerifySpec};
 use crate::contract::{Contract, Fixture, Inspection, Verified};
 use crate::relay::Relay;
-use crate::side::{Workload, Http2, Running};
+use crate::side::{Http2, Running, Workload};
 use crate::tree::{Attached, Root};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
@@ -22,12 +22,17 @@ pub(super) struct AttachedServer {
 }
 
 impl AttachedServer {
-    pub(super) fn of(running: &Running, workload: &Workload, scratch: &Path) -> Result<Self, Failure> {
+    pub(super) fn of(
+        running: &Running,
+        workload: &Workload,
+        scratch: &Path,
+    ) -> Result<Self, Failure> {
         if let Some(gone) = running.process.and_then(gone) {
             return Err(Failure::new(Step::Start, gone));
         }
         let failed = |error: &dyn std::fmt::Display| Failure::new(Step::Verify, error.to_string());
-        let fixture = Fixture::set_up(workload.contract(), scratch).map_err(|error| failed(&error))?;
+        let fixture =
+            Fixture::set_up(workload.contract(), scratch).map_err(|error| failed(&error))?;
         // A prepared load speaks TLS by itself.
         let relayed = running
             .tls

@@ -1,7 +1,7 @@
 //! Servers on this machine.
 
 use super::attached::AttachedServer;
-use super::spawned::{SpawnedServer, Place};
+use super::spawned::{Place, SpawnedServer};
 use super::{Host, Started, Watched, Watcher};
 use crate::builder::{BuildError, Builder, Built};
 use crate::catalog::Server;
@@ -13,7 +13,7 @@ use crate::manifest::{CommandError, Fill, command, fill};
 use crate::placement::{Placement, list};
 use crate::port::Port;
 use crate::process::{Launch, Process};
-use crate::side::{Workload, Candidate, Role, Running};
+use crate::side::{Candidate, Role, Running, Workload};
 use crate::starting::{Starting, activity};
 use crate::watch::{ProcWatch, Roots};
 use prony_engine::{Nanos, Target, descriptors};
@@ -300,9 +300,9 @@ impl Host for LocalHost {
         upstream: &Candidate<'_>,
     ) -> Result<Box<dyn Started>, Failure> {
         let gateway: &mut dyn Any = gateway;
-        let gateway = gateway
-            .downcast_mut()
-            .ok_or_else(|| Failure::new(Step::Start, "only servers that prony starts have upstreams"))?;
+        let gateway = gateway.downcast_mut().ok_or_else(|| {
+            Failure::new(Step::Start, "only servers that prony starts have upstreams")
+        })?;
         Ok(Box::new(self.start_behind(gateway, upstream)?))
     }
 

@@ -2,8 +2,8 @@
 
 mod attached;
 mod local;
-mod spawned;
 mod reached;
+mod spawned;
 
 pub use attached::verify_running;
 pub use local::{LocalHost, Relayed};
@@ -13,7 +13,7 @@ use crate::builder::{BuildError, Built};
 use crate::catalog::Server;
 use crate::contract::Depth;
 use crate::placement::Placement;
-use crate::side::{Workload, Candidate, Http2, Running};
+use crate::side::{Candidate, Http2, Running, Workload};
 use crate::tree::{Root, cpu_time};
 use crate::watch::Sample;
 use prony_engine::protocol::tls::TlsOptions;
@@ -27,7 +27,7 @@ use std::time::Duration;
 /// those of tests, are others.
 ///
 /// A host only gets servers that it has started or attached itself.
-pub trait Host: Sync {
+pub trait Host: Send + Sync {
     /// Describes the machine.
     fn machine(&self) -> prony_record::Host;
 

@@ -3,7 +3,7 @@
 use super::VerifySpec;
 use crate::contract::{Fixture, Inspection, Wanted, Way};
 use crate::get::Endpoint;
-use crate::side::{Workload, Http2};
+use crate::side::{Http2, Workload};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Target};
 use prony_record::Load;
@@ -84,8 +84,12 @@ impl Reached<'_> {
         let secure = self.tls.is_some();
         match how.workload {
             Workload::Prepared(prepared) => Ok(prepared.dialogue.clone()),
-            Workload::Get(get) => get.dialogue(self.plain.clone()?, &self.endpoint(how), load.keepalive),
-            Workload::Call(rpc) => rpc.dialogue(self.plain.clone()?, self.authority, secure, how.http2),
+            Workload::Get(get) => {
+                get.dialogue(self.plain.clone()?, &self.endpoint(how), load.keepalive)
+            }
+            Workload::Call(rpc) => {
+                rpc.dialogue(self.plain.clone()?, self.authority, secure, how.http2)
+            }
             Workload::Socket(socket) => socket.dialogue(self.plain.clone()?, self.authority, load),
             Workload::Requests { asked, .. } => asked.dialogue(&self.endpoint(how), load.keepalive),
             Workload::Contract(contract) => self

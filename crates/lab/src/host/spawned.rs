@@ -1,7 +1,7 @@
 //! A server that this program has started.
 
 use super::reached::Reached;
-use super::{VerifySpec, Started};
+use super::{Started, VerifySpec};
 use crate::container;
 use crate::contract::{Certificate, Contract, Depth, Fixture, Inspection, Verified, authority};
 use crate::hook::AtEnd;

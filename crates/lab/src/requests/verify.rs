@@ -85,7 +85,7 @@ pub struct Tried {
 
 /// Requests of a file that any server can be asked, and the ways in which they are verified.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct RequestFile {
     /// The file, as it is shown.
     pub file: String,
     /// Requests of the file, for no host in particular.
@@ -97,7 +97,7 @@ pub struct Asked {
     pub paused: bool,
 }
 
-impl fmt::Display for Asked {
+impl fmt::Display for RequestFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         match self.paused {
@@ -107,7 +107,7 @@ impl fmt::Display for Asked {
     }
 }
 
-impl Asked {
+impl RequestFile {
     /// Reads a file.
     ///
     /// # Errors

@@ -8,8 +8,6 @@ mod queue;
 use super::{After, RunError, Session};
 use crate::event::{Event, Journal, JournalError};
 use crate::experiment::{Cell, Experiment};
-use crate::generator::Generator;
-use crate::host::Host;
 use crate::trial::Lab;
 use prony_record::{Recording, TrialStatus};
 use queue::{Queue, Round};

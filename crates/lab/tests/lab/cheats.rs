@@ -8,8 +8,8 @@ use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use prony_lab::contract::{Contract, Depth, Inspection};
 use crate::support::{echo, http, inspect, now, plain, right, serve};
+use prony_lab::contract::{Contract, Depth, Inspection};
 
 const BOTH: [Depth; 2] = [Depth::Quick, Depth::Full];
 
@@ -539,7 +539,8 @@ mod http_echo {
     #[test]
     fn one_answer_per_connection() {
         let addr = serve(|mut stream, _| {
-            let mut requests = crate::support::Requests::new(stream.try_clone().expect("a live socket"));
+            let mut requests =
+                crate::support::Requests::new(stream.try_clone().expect("a live socket"));
             if let Some(request) = requests.next() {
                 let _ = stream.write_all(&right(&request.target));
             }
@@ -575,7 +576,8 @@ mod http_echo {
     #[test]
     fn a_request_to_close_ignored() {
         let addr = serve(|mut stream, _| {
-            let mut requests = crate::support::Requests::new(stream.try_clone().expect("a live socket"));
+            let mut requests =
+                crate::support::Requests::new(stream.try_clone().expect("a live socket"));
             while let Some(request) = requests.next() {
                 let _ = stream.write_all(&right(&request.target));
             }

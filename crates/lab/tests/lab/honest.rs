@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use prony_lab::contract::{Contract, Depth, Inspection};
 use crate::support::inspect;
+use prony_lab::contract::{Contract, Depth, Inspection};
 
 fn passes(contract: Contract, addr: std::net::SocketAddr) {
     contract

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_lab::contract::{Contract, Depth, Inspection, Violation};
 use crate::support::{inspect, serve};
+use prony_lab::contract::{Contract, Depth, Inspection, Violation};
 
 /// The limit on silence.
 const LIMIT: Duration = Duration::from_millis(500);

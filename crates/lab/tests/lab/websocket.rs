@@ -5,11 +5,11 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use crate::support::{inspect, serve};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use prony_lab::contract::{Contract, Depth, Inspection};
 use sha1::{Digest, Sha1};
-use crate::support::{inspect, serve};
 
 const CONTINUATION: u8 = 0;
 const TEXT: u8 = 1;

@@ -1,5 +1,6 @@
 //! Exported files can be read: by the crates of those formats, and by prony itself.
 
+use crate::sample::{Plan, write};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use prony_notebook::Notebook;
 use prony_pages::export;
@@ -10,7 +11,6 @@ use prony_pages::restore::{RestoreError, is_run, read, restore};
 use prony_record::Load;
 use prony_record::times::{Kind, decode};
 use proptest::prelude::*;
-use crate::sample::{Plan, write};
 
 fn material(plan: &Plan) -> Material {
     let mut notebook = Notebook::in_memory().unwrap();

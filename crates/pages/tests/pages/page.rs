@@ -1,12 +1,12 @@
 //! The report: it holds what the notebook holds, and whatever comes from outside stays text.
 
+use crate::sample::{Plan, write};
 use prony_notebook::Notebook;
 use prony_pages::chart::charts;
 use prony_pages::material::Material;
 use prony_pages::page::html;
 use prony_record::Load;
 use prony_record::service::{LatencyLimit, Limits};
-use crate::sample::{Plan, write};
 use serde_json::Value;
 
 const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>'\"&";

@@ -24,7 +24,7 @@ use prony_lab::host::Host;
 use prony_lab::manifest::on_path;
 use prony_lab::requests::Server as Asking;
 use prony_lab::requests::verify::RequestFile;
-use prony_lab::side::{Workload, Role, Running, Side, What};
+use prony_lab::side::{Role, Running, Side, What, Workload};
 use prony_lab::socket::Socket;
 use prony_record::load::Over;
 use prony_record::{Failure, Load};
@@ -146,7 +146,12 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             }
             let all = args.sides.iter();
             let all = all.enumerate().map(|(place, word)| {
-                side((place, word), (&protocol_options, &args.request), &catalog, &site)
+                side(
+                    (place, word),
+                    (&protocol_options, &args.request),
+                    &catalog,
+                    &site,
+                )
             });
             let mut found: (Vec<Side>, Vec<Hint>) =
                 all.collect::<Result<Vec<_>>>()?.into_iter().unzip();
@@ -229,7 +234,7 @@ pub struct One<'a> {
     pub contract: Option<Contract>,
     pub request: &'a Request,
     pub called: &'a Called,
-    pub asked: &'a crate::args::request::RequestFile,
+    pub asked: &'a crate::args::request::RequestFileArgs,
     pub protocol_options: ProtocolOptions<'a>,
     pub around: &'a Around,
     /// The load, but for what a pilot decides.
@@ -261,14 +266,25 @@ pub fn one(
     let workload = match &args.asked.file {
         _ if over_ws(&args.protocol_options, &hints) => {
             let said = (args.contract, args.path);
-            socket(&args.protocol_options, said, args.request, args.asked, &hints)?
+            socket(
+                &args.protocol_options,
+                said,
+                args.request,
+                args.asked,
+                &hints,
+            )?
         }
         Some(file) => of_file(file, args.asked, args.contract, args.request, &hints)?,
         None => workload(args.contract, args.path, args.request, args.called, &hints)?,
     };
     spoken(&workload, std::slice::from_ref(&side))?;
     let spec = LoadSpec {
-        load: shaped(args.load, &args.protocol_options, &workload, std::slice::from_ref(&side))?,
+        load: shaped(
+            args.load,
+            &args.protocol_options,
+            &workload,
+            std::slice::from_ref(&side),
+        )?,
         workload,
         given: args.given,
     };
@@ -276,7 +292,12 @@ pub fn one(
 }
 
 /// The load, if these sides can be asked this with it.
-fn shaped(load: Load, protocol_options: &ProtocolOptions<'_>, workload: &Workload, sides: &[Side]) -> Result<Load> {
+fn shaped(
+    load: Load,
+    protocol_options: &ProtocolOptions<'_>,
+    workload: &Workload,
+    sides: &[Side],
+) -> Result<Load> {
     let http2 = sides.iter().any(|side| side.http2.is_some());
     if http2 && load.pipeline > 1 && protocol_options.protocol.streams.is_none() {
         return Err(for_http1());
@@ -305,7 +326,8 @@ fn shaped(load: Load, protocol_options: &ProtocolOptions<'_>, workload: &Workloa
 pub fn asked(workload: &Workload, sides: &[Side]) -> String {
     let tls = |side: &Side| matches!(side.what, What::Started { .. }) && side.over().is_tls();
     // Calls have no other way.
-    let http2 = sides.iter().all(|side| side.http2.is_some()) && !matches!(workload, Workload::Call(_));
+    let http2 =
+        sides.iter().all(|side| side.http2.is_some()) && !matches!(workload, Workload::Call(_));
     match (http2, sides.iter().all(tls)) {
         (true, true) => format!("{workload} over HTTP/2 and TLS"),
         (true, false) => format!("{workload} over HTTP/2"),
@@ -393,8 +415,9 @@ fn side(
     if is_url(word) {
         let address = target::parse(word)?;
         let over_tls = address.tls && !address.ws;
-        let http2 =
-            address.h2c || address.grpc || (over_tls && protocol_options.protocol.over(place) == Over::H2);
+        let http2 = address.h2c
+            || address.grpc
+            || (over_tls && protocol_options.protocol.over(place) == Over::H2);
         let target = address.resolve(protocol_options.connect, PATIENCE)?;
         if let Target::Unix(_) = target {
             return Err(usage!(
@@ -582,7 +605,7 @@ fn socket(
     protocol_options: &ProtocolOptions<'_>,
     (contract, path): (Option<Contract>, Option<&str>),
     request: &Request,
-    asked: &crate::args::request::RequestFile,
+    asked: &crate::args::request::RequestFileArgs,
     hints: &[Hint],
 ) -> Result<Workload> {
     request.fits_handshake()?;
@@ -626,7 +649,7 @@ fn socket(
 /// The requests of a file. A path in the URL stands before every one.
 fn of_file(
     file: &Path,
-    asked: &crate::args::request::RequestFile,
+    asked: &crate::args::request::RequestFileArgs,
     contract: Option<Contract>,
     request: &Request,
     hints: &[Hint],

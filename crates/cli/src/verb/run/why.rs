@@ -8,7 +8,7 @@ use prony_lab::duel::{LoadSpec, WINDOW};
 use prony_lab::event::Event;
 use prony_lab::experiment::Experiment;
 use prony_lab::pilot::survey;
-use prony_lab::side::{Workload, Side};
+use prony_lab::side::{Side, Workload};
 use prony_lab::trial::Lab;
 use prony_lab::why::{LENGTH, LocalAnatomist, Why};
 use prony_record::anatomy::Dissections;

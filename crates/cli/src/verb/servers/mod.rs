@@ -260,7 +260,7 @@ fn start(
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    running.stop();
+    Box::new(running).stop();
     Ok(Ended::Done)
 }
 

@@ -27,8 +27,10 @@ pub fn main(
         }
     }
     let builder = Builder::new(&places.cache()?);
-    let needs =
-        progress("looking for installed toolchains", || Needs::of(&servers, &builder)).into_diagnostic()?;
+    let needs = progress("looking for installed toolchains", || {
+        Needs::of(&servers, &builder)
+    })
+    .into_diagnostic()?;
     if !needs.is_empty() {
         print!("{}", told(&needs, &places.cache()?.display().to_string()));
         if dry_run {

@@ -1,4 +1,4 @@
-use super::fakes::{Behaviour, workload, lab, side, world};
+use super::fakes::{Behaviour, lab, side, workload, world};
 use prony_lab::capacity::overload::{AFTER, OVERLOAD, RECOVERY};
 use prony_lab::capacity::{Capacity, CapacityError, Found};
 use prony_lab::duel::LoadSpec;

@@ -1,7 +1,7 @@
 //! Every check of a measurement, planted in a duel and, where it applies, in a capacity search: it is
 //! raised for the side that has the fault, and for no other.
 
-use super::fakes::{Behaviour, workload, lab, side, world};
+use super::fakes::{Behaviour, lab, side, workload, world};
 use prony_lab::capacity::Capacity;
 use prony_lab::duel::{Duel, LoadSpec, Time};
 use prony_lab::interrupt::Interrupt;

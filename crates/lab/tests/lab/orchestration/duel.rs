@@ -1,4 +1,4 @@
-use super::fakes::{Behaviour, workload, lab, side, world};
+use super::fakes::{Behaviour, lab, side, workload, world};
 use prony_lab::duel::{Duel, DuelError, LoadSpec, Time};
 use prony_lab::event::Event;
 use prony_lab::interrupt::Interrupt;

@@ -5,11 +5,11 @@ use prony_engine::{Dialogue, Error, Nanos, Plan, Target};
 use prony_lab::builder::{BuildError, Built};
 use prony_lab::catalog::Server;
 use prony_lab::contract::Contract;
-use prony_lab::generator::{Generator, LoadController, LoadControl};
-use prony_lab::host::{Host, Watcher, VerifySpec, Started, Watched};
+use prony_lab::generator::{Generator, LoadControl, LoadController};
+use prony_lab::host::{Host, Started, VerifySpec, Watched, Watcher};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
-use prony_lab::side::{Workload, Candidate, Role, Running, Side, What};
+use prony_lab::side::{Candidate, Role, Running, Side, What, Workload};
 use prony_lab::topology::Topology;
 use prony_lab::tree::Root;
 use prony_lab::trial::Lab;
@@ -163,7 +163,7 @@ pub fn lab<'a>(
     host: &'a FakeHost,
     generator: &'a FakeGenerator,
     interrupt: &'a Interrupt,
-) -> Lab<'a, FakeHost, FakeGenerator> {
+) -> Lab<'a> {
     Lab {
         host,
         generator,
@@ -296,7 +296,11 @@ impl Host for FakeHost {
         Ok(Box::new(server))
     }
 
-    fn attach(&self, _running: &Running, _workload: &Workload) -> Result<Box<dyn Started>, Failure> {
+    fn attach(
+        &self,
+        _running: &Running,
+        _workload: &Workload,
+    ) -> Result<Box<dyn Started>, Failure> {
         Err(Failure::new(Step::Start, "there is nothing else"))
     }
 

@@ -1,9 +1,9 @@
-use super::fakes::{Behaviour, workload, lab, side, world};
+use super::fakes::{Behaviour, lab, side, workload, world};
 use prony_lab::duel::LoadSpec;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::side::{Side, What};
 use prony_lab::tree::Root;
-use prony_lab::why::{Anatomist, ProbeMode, RunningProbe, Outcome, Refused, Sight, Why};
+use prony_lab::why::{Anatomist, Outcome, ProbeMode, Refused, RunningProbe, Sight, Why};
 use prony_record::anatomy::Dissections;
 use prony_record::design::Pilot;
 use prony_record::{Load, Step};
@@ -120,7 +120,12 @@ fn look_with(fake: &Fake, rounds: u32, fails: Option<(Step, u32)>, sides: &[Side
 #[test]
 fn every_round_looks_at_every_side_in_every_way_twice() {
     let fake = Fake {
-        allowed: vec![ProbeMode::Plain, ProbeMode::Stacks, ProbeMode::Calls, ProbeMode::Waits],
+        allowed: vec![
+            ProbeMode::Plain,
+            ProbeMode::Stacks,
+            ProbeMode::Calls,
+            ProbeMode::Waits,
+        ],
         taken: RefCell::default(),
         cleaned: RefCell::default(),
     };
@@ -137,7 +142,12 @@ fn every_round_looks_at_every_side_in_every_way_twice() {
     }
     let taken = fake.taken.borrow();
     let times = |look| taken.iter().filter(|it| **it == look).count();
-    let all = [ProbeMode::Plain, ProbeMode::Stacks, ProbeMode::Calls, ProbeMode::Waits];
+    let all = [
+        ProbeMode::Plain,
+        ProbeMode::Stacks,
+        ProbeMode::Calls,
+        ProbeMode::Waits,
+    ];
     assert_eq!(all.map(times), [12; 4]);
 }
 

@@ -373,7 +373,8 @@ fn mistakes_with_pipelined_requests_are_caught() {
 #[test]
 fn the_contract_is_kept_by_any_server_that_frames_its_answers() {
     use prony_lab::contract::Contract;
-    let inspect = |addr| crate::support::inspect(Contract::Http, addr, &Inspection::new(Depth::Quick, 1));
+    let inspect =
+        |addr| crate::support::inspect(Contract::Http, addr, &Inspection::new(Depth::Quick, 1));
     let lies = crate::support::serve(|mut stream, _| {
         use std::io::{Read, Write};
         while let Ok(1..) = stream.read(&mut [0; 4096]) {
@@ -381,6 +382,7 @@ fn the_contract_is_kept_by_any_server_that_frames_its_answers() {
         }
     });
     assert_eq!(inspect(lies).unwrap_err().step, "answer");
-    let missing = crate::support::http(|_, _| b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n".to_vec());
+    let missing =
+        crate::support::http(|_, _| b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n".to_vec());
     inspect(missing).unwrap();
 }
