@@ -267,7 +267,7 @@ impl Experiment {
             loads.extend(grid);
         }
         if contract == Contract::Http && file.requests.is_none() {
-            let label = "http needs requests: requests = \"…\" does".to_owned();
+            let label = "http needs requests: requests = \"FILE\"".to_owned();
             return Err(wrong(file.contract.span(), label, None));
         }
         let upstream = upstream(&file, catalog, &wrong)?;

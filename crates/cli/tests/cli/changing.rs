@@ -134,7 +134,7 @@ fn connections_that_change_are_shown_over_time() {
         ),
         (
             &["-c", "1..2", "--rate", "10"],
-            "--connections must be the same throughout at a rate",
+            "--connections must be constant at a rate",
         ),
         (&["-c", "1..2", "-t", "3"], "--threads must be at most"),
     ] {

@@ -250,7 +250,7 @@ fn the_contract_http_needs_requests() {
     let text = GOOD.replace("tcp-echo", "http");
     let said = parse(&text).unwrap_err();
     assert!(
-        said.contains("line 3") && said.contains("http says nothing of what is asked"),
+        said.contains("line 3") && said.contains("http needs requests"),
         "{said}"
     );
 }

@@ -321,7 +321,7 @@ fn what_a_dead_process_leaves_is_whole_and_recognised() {
     let path = folder.path().join("notebook.db");
     let this = std::env::current_exe().unwrap();
     let status = Command::new(this)
-        .args(["--exact", "die_in_a_run", "--ignored"])
+        .args(["--exact", "notebook::die_in_a_run", "--ignored"])
         .env(DIE_WITH, &path)
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
