@@ -147,14 +147,19 @@ fn segment(rig: Rig, server: &Ceiling, seconds: f64) -> Result<Seen> {
     })
 }
 
-/// CPU time of a server of one thread so far, in nanoseconds, as its scheduler counts it.
+/// CPU time of a server's threads so far, in nanoseconds, as the scheduler counts it.
 fn cpu_time(server: &Ceiling) -> Result<u64> {
-    let path = format!("/proc/{}/schedstat", server.id());
-    let text = fs::read_to_string(&path).map_err(Error::io("cannot see the server's CPU time"))?;
-    let first = text.split_ascii_whitespace().next();
-    first
-        .and_then(|ns| ns.parse().ok())
-        .ok_or_else(|| Error::Unusable(format!("{path} has no CPU time")))
+    let tasks = format!("/proc/{}/task", server.id());
+    let unseen = || Error::io("cannot see the server's CPU time");
+    let mut sum = 0;
+    for task in fs::read_dir(&tasks).map_err(unseen())? {
+        let path = task.map_err(unseen())?.path().join("schedstat");
+        let text = fs::read_to_string(&path).map_err(unseen())?;
+        let first = text.split_ascii_whitespace().next();
+        let ns: Option<u64> = first.and_then(|ns| ns.parse().ok());
+        sum += ns.ok_or_else(|| Error::Unusable(format!("{} has no CPU time", path.display())))?;
+    }
+    Ok(sum)
 }
 
 /// A neighbour on a CPU that works and rests for random times.
