@@ -18,10 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// CPU work that a server adds to each request.
-const WORK: Duration = Duration::from_micros(40);
-/// More of it on the second side, as a share: each way must find it.
-const MORE: f64 = 0.1;
+/// CPU work that the servers of a pair add to each request, in microseconds: one for which it is nearly all, and one that
+/// does little besides reading and writing.
+const WORK: [[u64; 2]; 2] = [[40, 44], [5, 10]];
 const CONNECTIONS: u32 = 16;
 /// A neighbour works and rests in turns, each for up to this long.
 const BURST: Duration = Duration::from_millis(300);
@@ -37,6 +36,8 @@ pub struct Pairing {
 #[derive(Debug, Serialize)]
 struct Pairs {
     situation: &'static str,
+    /// CPU work for each request, in microseconds, of the first side and of the second.
+    work_us: [u64; 2],
     way: Way,
     /// ln(second side ÷ first side) of each pair: requests per second.
     throughput: Vec<f64>,
@@ -78,18 +79,24 @@ pub fn run(rig: Rig, pairs: u32, seconds: f64) -> Result<Pairing> {
     let mut all = Vec::new();
     for (situation, neighbour) in [("quiet", false), ("beside bursts", true)] {
         let bursts = Bursts::begin(neighbour.then_some(rig.server));
-        for way in [Way::Turns, Way::Duet] {
+        for (work_us, way) in WORK
+            .iter()
+            .flat_map(|work| [(*work, Way::Turns), (*work, Way::Duet)])
+        {
             let mut found = Pairs {
                 situation,
+                work_us,
                 way,
                 throughput: Vec::new(),
                 cpu: Vec::new(),
             };
             for number in 1..=pairs {
-                let [first, second] = pair(rig, way, seconds)?;
+                let [first, second] = pair(rig, work_us, way, seconds)?;
                 found.throughput.push((second.rate / first.rate).ln());
                 found.cpu.push((second.cpu_ns / first.cpu_ns).ln());
-                eprintln!("pairing: {situation}, {way:?}: pair {number} of {pairs}");
+                eprintln!(
+                    "pairing: {situation}, {work_us:?} µs, {way:?}: pair {number} of {pairs}"
+                );
             }
             all.push(found);
         }
@@ -102,10 +109,10 @@ pub fn run(rig: Rig, pairs: u32, seconds: f64) -> Result<Pairing> {
 }
 
 /// Fresh servers, loaded one way.
-fn pair(rig: Rig, way: Way, seconds: f64) -> Result<[Seen; 2]> {
+fn pair(rig: Rig, work_us: [u64; 2], way: Way, seconds: f64) -> Result<[Seen; 2]> {
     let layout = Layout::default();
-    let first = Ceiling::start_working(rig.server, WORK, layout)?;
-    let second = Ceiling::start_working(rig.server, WORK.mul_f64(1.0 + MORE), layout)?;
+    let start = |us| Ceiling::start_working(rig.server, Duration::from_micros(us), layout);
+    let (first, second) = (start(work_us[0])?, start(work_us[1])?);
     match way {
         Way::Turns => {
             let one = |server: &Ceiling| segment(rig, server, seconds);
@@ -229,7 +236,8 @@ fn layouts(rig: Rig, starts: u32, seconds: f64) -> Result<Vec<Starts>> {
                 fixed: !*randomised,
                 padding,
             };
-            let server = Ceiling::start_working(rig.server, WORK, layout)?;
+            let work = Duration::from_micros(WORK[0][0]);
+            let server = Ceiling::start_working(rig.server, work, layout)?;
             // Its first requests touch its memory.
             segment(rig, &server, seconds / 5.0)?;
             starts.cpu_ns.push(segment(rig, &server, seconds)?.cpu_ns);
@@ -250,12 +258,18 @@ impl fmt::Display for Pairing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "Two servers on one CPU, the second with {:.0}% more than {} µs of work for each request. A pair takes as long \
-             either way.",
-            100.0 * MORE,
-            WORK.as_micros()
+            "Two servers on one CPU that differ in their work for each request, and how the second compares. A pair takes as \
+             long either way."
         )?;
-        let mut table = Table::new(["", "pairs", "requests/s", "s.d.", "CPU/request", "s.d."]);
+        let mut table = Table::new([
+            "",
+            "work",
+            "pairs",
+            "requests/s",
+            "s.d.",
+            "CPU/request",
+            "s.d.",
+        ]);
         for it in &self.pairs {
             let way = match it.way {
                 Way::Turns => "in turns",
@@ -265,6 +279,7 @@ impl fmt::Display for Pairing {
             let (cpu, cpu_deviation) = change(&it.cpu);
             table.row([
                 format!("{}, {way}", it.situation),
+                format!("{} and {} µs", it.work_us[0], it.work_us[1]),
                 it.throughput.len().to_string(),
                 throughput,
                 format!("{deviation:.2}%"),
