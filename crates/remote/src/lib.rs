@@ -12,7 +12,6 @@
 //! | [`slow_client`] | a client that only measures, beside the load |
 //! | [`host`] | another machine as a [`Host`](prony_lab::host::Host) of servers |
 //! | [`reach`] | by which address machines reach each other |
-//! | [`place`] | hosts and generators, here or there, as one type |
 //! | [`agent`], `servers` | the other side |
 
 pub mod agent;
