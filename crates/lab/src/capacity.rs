@@ -59,6 +59,8 @@ const LEAST_CONNECTIONS: u32 = 16;
 const BUSY: u32 = 3;
 /// No lead-in is shorter: connections are spread by then.
 const LEAST_LEAD_IN: Duration = Duration::from_millis(50);
+/// Lengths of a trial that the curve takes about.
+const CURVE: u32 = 6;
 /// A server that prony does not start rests for so long after it was overloaded.
 const REST: Duration = Duration::from_secs(1);
 
@@ -79,6 +81,8 @@ pub struct Capacity<'a> {
     pub starts: u32,
     /// Up to which share of the capacity, above 1, it is loaded beyond it; none: not beyond it.
     pub beyond: Option<f64>,
+    /// No trial is begun that would end after this; none: as long as it takes.
+    pub max_time: Option<Duration>,
 }
 
 /// Result of a search.
@@ -101,6 +105,8 @@ pub struct Found {
     pub after_overload: Option<AfterOverload>,
     /// Behaviour at each rate beyond the capacity; empty if none was tried.
     pub beyond: Vec<Overload>,
+    /// The time limit ended the search before its end.
+    pub timed_out: bool,
 }
 
 /// Reasons for a search to end before its time.
@@ -131,6 +137,8 @@ struct Session<'a, 'o> {
     observer: Observer<'o>,
     /// Trials that were recorded.
     recorded: u32,
+    /// No trial is begun that would end after this.
+    deadline: Option<Instant>,
     /// How long an answer takes, as far as is known: in the last trial that was kept.
     response: Duration,
     steps: Vec<RateStep>,
@@ -174,6 +182,7 @@ impl Capacity<'_> {
         observer(Event::Piloted(&pilot));
         let session = Session {
             capacity: self,
+            deadline: self.max_time.map(|time| begun + time),
             response: Duration::from_nanos(pilot.alone_ns),
             pilot,
             up: Some(up),
@@ -245,12 +254,14 @@ impl Session<'_, '_> {
         }
         .of_starts(self.capacity.starts);
         let mut whole = self.search(&mut search)?;
+        let in_time = self.has_time_for(Duration::ZERO);
+        let for_curve = self.has_time_for(CURVE * self.capacity.trial());
         let (mut curve, mut after_overload) = (Vec::new(), None);
         let top = |search: &Search| {
             let known = search.known();
             known.estimate.or(known.low)
         };
-        if let Some(top) = top(&search).filter(|_| whole) {
+        if let Some(top) = top(&search).filter(|_| whole && for_curve) {
             whole = self.begin()?;
             if whole {
                 let start = search.start() + 1;
@@ -260,7 +271,9 @@ impl Session<'_, '_> {
         }
         let known = search.known();
         let beyond = match (top(&search), self.capacity.beyond) {
-            (Some(top), Some(most)) if whole && self.begin()? => self.beyond(top, most)?,
+            (Some(top), Some(most)) if whole && for_curve && self.begin()? => {
+                self.beyond(top, most)?
+            }
             _ => Vec::new(),
         };
         if let Some(up) = self.up.as_mut().filter(|_| whole) {
@@ -284,7 +297,14 @@ impl Session<'_, '_> {
             curve,
             after_overload,
             beyond,
+            timed_out: !in_time,
         })
+    }
+
+    /// Is there time for so much more?
+    fn has_time_for(&self, length: Duration) -> bool {
+        self.deadline
+            .is_none_or(|deadline| Instant::now() + length < deadline)
     }
 
     /// Does one request alone take longer than a limit allows for most of them?
@@ -349,11 +369,16 @@ impl Session<'_, '_> {
         }
     }
 
-    /// Tries rates until the search is over; false when the user has interrupted it.
+    /// Tries rates until the search or its time is over; false when the user has interrupted it.
     fn search(&mut self, search: &mut Search) -> Result<bool, CapacityError> {
         loop {
             match search.next() {
                 Next::Over => return Ok(true),
+                _ if !self.has_time_for(self.capacity.trial() / ROUGH) => {
+                    // So that what comes after finds no time either.
+                    self.deadline = Some(Instant::now());
+                    return Ok(true);
+                }
                 Next::Restart => {
                     if !self.begin()? {
                         return Ok(false);

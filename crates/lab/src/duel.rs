@@ -422,7 +422,8 @@ impl DuelState {
         };
         let left = deadline.saturating_duration_since(Instant::now());
         let most = self.terms.most;
-        self.terms.most = made + rounds(most.saturating_sub(made), left, each);
+        // A plan has two rounds at least; the time may end it after one.
+        self.terms.most = (made + rounds(most.saturating_sub(made), left, each)).max(2);
         self.terms.most != most
     }
 
@@ -640,6 +641,11 @@ mod tests {
         state.make_room(begun);
         assert_eq!(state.deadline, Some(begun + few_rounds(took)));
         assert!(state.last_round(1) > 1);
+        // There is no plan for less than two rounds, however little time there is.
+        state.terms.most = 20;
+        state.deadline = Some(begun);
+        state.plan(Duration::ZERO);
+        assert_eq!((state.terms.most, state.last_round(1)), (2, 1));
         // A deadline that leaves room stays.
         let far = Some(begun + Duration::from_secs(10_000));
         state.deadline = far;

@@ -98,6 +98,12 @@ pub struct Capacity {
     /// for the latency below the capacity a half.
     #[arg(short, long, value_name = "TIME", default_value = "6s", value_parser = length)]
     pub duration: Span,
+    /// Time limit [default: none]
+    ///
+    /// prony begins no trial that would end after it, and reports what is known by then. A search
+    /// takes some minutes.
+    #[arg(long, value_name = "TIME", value_parser = length)]
+    pub max_time: Option<Span>,
     /// Warm up each start for at most this long
     ///
     /// Loads without measuring until throughput is steady.

@@ -78,6 +78,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
             "p99",
             "errors",
             "starts",
+            "max_time",
             "duration",
             "max_connections",
             "beyond",

@@ -108,6 +108,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         limits: limits.clone(),
         starts: args.starts,
         beyond: args.beyond,
+        max_time: args.max_time.map(|span| span.0),
     };
     let mut unclear = None;
     let outcome = search.carry_out(&mut kept, &mut |event| {
@@ -119,6 +120,11 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     drop(live);
     let id = kept.finish(&outcome, interrupt.fired())?;
     let found = outcome.map_err(|error| explain(&error))?;
+    if let (true, Some(limit)) = (found.timed_out, args.max_time) {
+        eprintln!(
+            "the search ended at its time limit of {limit} (--max-time): this is what is known by then"
+        );
+    }
     let report = CapacityReport {
         run: id.0,
         server: side.name.clone(),

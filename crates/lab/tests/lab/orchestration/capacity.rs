@@ -29,6 +29,15 @@ fn search_within(
     latency: Vec<LatencyLimit>,
     beyond: Option<f64>,
 ) -> (Result<Found, CapacityError>, Vec<Recording>) {
+    search_for(behaviour, interrupt_in, latency, (beyond, None))
+}
+
+fn search_for(
+    behaviour: Behaviour,
+    interrupt_in: Option<u32>,
+    latency: Vec<LatencyLimit>,
+    (beyond, max_time): (Option<f64>, Option<Duration>),
+) -> (Result<Found, CapacityError>, Vec<Recording>) {
     let (world, host, generator) = world(&[("it", behaviour)]);
     world.interrupt_in.set(interrupt_in);
     let interrupt = Interrupt::default();
@@ -53,6 +62,7 @@ fn search_within(
         },
         starts: STARTS,
         beyond,
+        max_time,
     };
     let mut journal = Vec::new();
     let found = capacity.carry_out(&mut journal, &mut |_| {});
@@ -342,4 +352,18 @@ fn a_server_that_dies_says_at_which_rate() {
         message.contains("ended by signal 9 under the load"),
         "{message}"
     );
+}
+
+#[test]
+fn a_time_limit_ends_it_with_what_is_known() {
+    let within = |max_time| {
+        let limits = vec![limit(99.0, 10.0)];
+        let (found, journal) = search_for(Behaviour::default(), None, limits, (None, max_time));
+        (found.unwrap(), journal.len())
+    };
+    let (found, trials) = within(Some(Duration::ZERO));
+    assert!(found.timed_out && found.capacity.is_none() && found.pilot.is_some());
+    assert_eq!((found.steps.len(), found.curve.len(), trials), (0, 0, 0));
+    let (found, trials) = within(Some(Duration::from_secs(3_600)));
+    assert!(!found.timed_out && found.capacity.is_some() && trials > 0);
 }

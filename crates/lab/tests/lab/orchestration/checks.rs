@@ -322,6 +322,7 @@ fn each_that_applies_is_raised_in_a_capacity_search() {
             },
             starts: STARTS,
             beyond: None,
+            max_time: None,
         };
         let mut journal: Vec<Recording> = Vec::new();
         capacity.carry_out(&mut journal, &mut |_| {}).unwrap();
