@@ -173,7 +173,9 @@ pub fn text(report: &CapacityReport, width: usize) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", result(report));
     if let Some(top) = report.known.estimate.or(report.known.low) {
-        let _ = write!(out, "\n{}", curve(report, top).fit(width));
+        if !report.curve.is_empty() {
+            let _ = write!(out, "\n{}", curve(report, top).fit(width));
+        }
         if let Some(seen) = &report.after_overload {
             let _ = writeln!(out, "\n{}", after_overload(seen));
         }
