@@ -1,8 +1,9 @@
 //! The speed of the server's CPUs, right after a measurement, when they still run as the load has left them.
 
 use crate::placement::bind;
-use prony_anatomy::speed::{fixed_work, thread_cpu};
+use prony_anatomy::speed::fixed_work;
 use prony_engine::Nanos;
+use prony_engine::clock::thread_cpu;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Repetitions on each CPU.
@@ -23,12 +24,12 @@ pub(crate) fn slowdown(cpus: &[usize]) -> Option<f64> {
     let usable = cpus.iter().filter(|&&cpu| bind(&[cpu]).is_ok());
     let now = usable
         .take(MOST_CPUS)
-        .map(|_| fixed_work(REPETITIONS))
+        .map(|_| fixed_work(REPETITIONS, thread_cpu))
         .min()?;
     if FASTEST.load(Ordering::Relaxed) == 0 {
         let begun = thread_cpu();
         while thread_cpu() - begun < WARM {
-            keep(fixed_work(1));
+            keep(fixed_work(1, thread_cpu));
         }
     }
     Some(now as f64 / keep(now) as f64)

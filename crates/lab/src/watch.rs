@@ -159,11 +159,6 @@ fn watch(
     let now = CpuAccounts::read();
     let (all_cpus_busy, stolen) = now.since(&accounts, &all);
     let tcp = TcpCounters::read().since(&tcp);
-    // Not before the load is over: the work would keep the server from its last requests.
-    if !finished {
-        let _ = inbox.recv();
-    }
-    let cpu_slowdown = canary::slowdown(&placement.server);
     let most = |of: fn(&Sample) -> u64| samples.iter().map(of).max().unwrap_or(0);
     let resources = Resources {
         watched_ns: last.at - first.at,
@@ -180,13 +175,22 @@ fn watch(
         // These are shares, which need to know what the generator used.
         others_busy: 0.0,
         stolen: 0.0,
-        cpu_slowdown,
+        cpu_slowdown: None,
         cpu_pressure_ns: pressure
             .zip(cpu_pressure())
             .map(|(then, now)| now.saturating_sub(then) * 1_000),
         listen_overflows: tcp.listen_overflows,
         retransmits: tcp.retransmits,
         syn_retransmits: tcp.syn_retransmits,
+    };
+    // Not before the load is over: the work would keep the server from its last requests. Everything else has been read at
+    // the end of the measurement.
+    if !finished {
+        let _ = inbox.recv();
+    }
+    let resources = Resources {
+        cpu_slowdown: canary::slowdown(&placement.server),
+        ..resources
     };
     Watched {
         resources,

@@ -1,4 +1,4 @@
-//! Faults that can happen to prony beside signals.
+//! Faults other than signals.
 
 use super::scene::{Scene, Verb};
 use crate::error::{Error, Result};
