@@ -184,7 +184,7 @@ enum What {
         /// Searches, each of trials of `--seconds` [default: 1]
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
         searches: u32,
-        /// Search as many times again beside a process that has the server's CPU for half of the time
+        /// Repeat the searches while another process uses half of the server's CPU time
         #[arg(long)]
         hog: bool,
         /// CPU time of the server for each request, in microseconds

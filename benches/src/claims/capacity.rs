@@ -30,7 +30,7 @@ pub struct Options {
     pub searches: u32,
     /// Length of a trial, in seconds.
     pub seconds: f64,
-    /// Whether to repeat the searches, as many times again, beside a hog.
+    /// Whether to repeat the searches while another process uses the server's CPU.
     pub hog: bool,
     /// CPU time of the server for each request, in microseconds.
     pub busy_us: u64,

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// does little besides reading and writing.
 const WORK: [[u64; 2]; 2] = [[40, 44], [5, 10]];
 const CONNECTIONS: u32 = 16;
-/// A neighbour works and rests in turns, each for up to this long.
+/// Longest burst of the other process, and longest pause between bursts.
 const BURST: Duration = Duration::from_millis(300);
 
 /// Pairs of sides and starts of servers, measured.

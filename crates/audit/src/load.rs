@@ -16,7 +16,7 @@ pub struct Load {
     pub other: Option<(Kind, u64)>,
 }
 
-/// Quantities that may vary beside connections and threads.
+/// Quantities that may vary in addition to connections and threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Processes, workers or CPUs of the server.

@@ -136,7 +136,7 @@ pub struct OneGenerator {
     pub samples: u64,
     /// Median response time that the machine saw, in seconds.
     pub median_response: Option<f64>,
-    /// The machine is a slow client that measures beside the load.
+    /// The machine is a slow client, which measures while the others load.
     pub measuring: bool,
 }
 

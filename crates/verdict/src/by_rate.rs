@@ -3,6 +3,7 @@
 //! The cost of a request depends on the rate. A server that has time to spare goes to sleep, and is woken for the next
 //! request or two; one that is busy finds several waiting. So a difference at one rate may be one of wake-ups.
 
+use crate::frequency;
 use prony_record::verdict::{AtRate, Quantity, Terms, Values};
 use prony_stats::Estimate;
 use prony_stats::compare::{Better, Decision, verdict};
@@ -60,6 +61,10 @@ pub(crate) fn sentence(
     }
     let change = rounds.change(COMMON, BUSY)?;
     let band = terms.bands.of(Quantity::Cpu);
+    // The CPU's speed explains it as well, and has a note already.
+    if frequency::slower(rounds.rounds, side, band).is_some() {
+        return None;
+    }
     let differs = verdict(&change, band, Better::Lower).ok()?;
     if !matches!(differs, Decision::Better | Decision::Worse) {
         return None;

@@ -112,7 +112,7 @@ fn the_text_goes_to_standard_output_and_progress_to_standard_error() {
     assert_eq!(quiet.stderr, "", "{quiet}");
 }
 
-// Slow: 28 processes of prony, each with a load and a notebook of its own.
+// Slow: 28 processes of prony, each with its own load and notebook.
 #[test]
 fn a_number_of_requests_is_exact_in_every_mode() {
     let http = Served::start(&["http-echo"]);
@@ -336,7 +336,7 @@ fn statuses_from_400_on_are_wrong_unless_they_are_expected() {
     all_ok(&report, 20);
 }
 
-// Slow: 12 processes of prony, each with a load and a notebook of its own.
+// Slow: 12 processes of prony, each with its own load and notebook.
 #[test]
 fn every_framing_of_a_body_is_understood() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
@@ -438,7 +438,7 @@ fn unix_sockets() {
     all_ok(&load(&["-n", "100", &url]), 100);
 }
 
-// Slow: 3 servers and 4 loads, each a process of its own.
+// Slow: 3 servers and 4 loads, each a separate process.
 #[test]
 fn names_and_both_families() {
     let four = Served::start(&["http-echo"]);
@@ -463,7 +463,7 @@ fn names_and_both_families() {
     all_ok(&load(&["-n", "50", &name]), 50);
 }
 
-// Slow: 6 processes of prony, each with a load and a notebook of its own.
+// Slow: 6 processes of prony, each with its own load and notebook.
 #[test]
 fn echoes_carry_any_message() {
     let server = Served::start(&["tcp-echo"]);
