@@ -6,6 +6,8 @@ pub mod capacity;
 pub mod connect;
 mod driven;
 mod duel;
+#[cfg(test)]
+mod examples;
 pub mod gate;
 pub mod grpc;
 mod hosts;

@@ -32,7 +32,7 @@ Options are:
     -e filename     Write the percentiles to a CSV file
     -g filename     Write the times of all requests to a file for gnuplot
     -b windowsize   Accepted, without effect
-    -I              Do not tell the server which name it is asked for (SNI)
+    -I              Send no server name over TLS (SNI)
     -Z ciphersuite  Offer these cipher suites only, with colons between them
     -f protocol     TLS1.2, TLS1.3 or ALL
     -E certfile     The client's certificate chain and its key, as PEM

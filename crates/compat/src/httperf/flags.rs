@@ -19,7 +19,7 @@ Usage: httperf [-hdvV] [--add-header S] [--burst-length N] [--client N/N]
 \t[--no-host-hdr] [--num-calls N] [--num-conns N] [--period [d|e]T]
 \t[--port N] [--rate X] [--recv-buffer N] [--send-buffer N]
 \t[--server S] [--server-name S] [--think-timeout X] [--timeout X]
-\t[--uri S] [--verbose] [--version] [--quiet]
+\t[--uri S] [--verbose] [--version] [--wset N,X] [--quiet]
 ";
 
 /// Options that take a value.
