@@ -12,6 +12,8 @@ use crate::place::Rig;
 use crate::prony;
 use crate::server::Ceiling;
 use crate::table::Table;
+use prony_lab::contract::Certificate;
+use prony_record::load::KeyKind;
 use prony_reference::Contract;
 use serde::Serialize;
 use std::fmt;
@@ -69,13 +71,17 @@ pub fn run(rig: Rig, before: &Path, rounds: u32) -> Result<Instructions> {
         rows: Vec::new(),
         missing: Vec::new(),
     };
-    for (contract, scheme, path) in [
-        (Contract::TcpEcho, "tcp", ""),
-        (Contract::HttpEcho, "http", load::PATH),
+    let scratch = tempfile::tempdir().map_err(Error::io("cannot make a temporary folder"))?;
+    let certificate =
+        Certificate::below(scratch.path(), KeyKind::EcdsaP256).map_err(Error::Unusable)?;
+    for (contract, scheme, path, certificate) in [
+        (Contract::TcpEcho, "tcp", "", None),
+        (Contract::HttpEcho, "http", load::PATH, None),
+        (Contract::HttpEcho, "https", load::PATH, Some(&certificate)),
     ] {
-        let server = Ceiling::start_with(contract, rig.server)?;
+        let server = Ceiling::start_over(contract, false, certificate, rig.server)?;
         let url = format!("{scheme}://{}{path}", server.address);
-        let contract = contract.to_string();
+        let contract = format!("{contract} ({scheme})");
         for transport in TRANSPORTS {
             for connections in CONNECTIONS {
                 let mut row = Row {
@@ -88,6 +94,8 @@ pub fn run(rig: Rig, before: &Path, rounds: u32) -> Result<Instructions> {
                 let total = |program: &Path, requests| {
                     let count = connections.to_string();
                     let args = ["--transport", transport, "--connections", &count, &url];
+                    let insecure = certificate.map(|_| "--insecure");
+                    let args: Vec<&str> = args.into_iter().chain(insecure).collect();
                     total(program, &args, requests, rig)
                 };
                 let counted: Result<()> = (1..=rounds).try_for_each(|round| {

@@ -206,7 +206,7 @@ fn carry_out<P: Session>(
         let (target, session) = session(worker);
         (target, Tls::new(session, &connector))
     };
-    start(plan, part, control, &secure, hear);
+    start::<Tls<'_, P::Token>>(plan, part, control, &secure, hear);
     Ok(())
 }
 

@@ -68,7 +68,7 @@ impl Prepared {
         match failed.len() {
             0 => Ok(()),
             n => Err(format!(
-                "{n} of {kinds} in {} are not answered rightly:{}{}",
+                "{n} of {kinds} requests in {} get wrong responses:{}{}",
                 inert::line(file),
                 failed.concat(),
                 match kinds - all.len() {

@@ -8,7 +8,7 @@ use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::Error;
+use crate::{Contract, Error};
 
 /// Layers below HTTP.
 #[derive(Debug, Clone, Default)]
@@ -20,8 +20,20 @@ pub struct Over {
 }
 
 impl Over {
-    pub(crate) fn is_plain(&self) -> bool {
-        !self.http2 && self.tls.is_none()
+    /// Can a contract be served over these layers?
+    ///
+    /// # Errors
+    /// [`Error::Options`] if not.
+    pub(crate) fn check(&self, contract: Contract) -> Result<(), Error> {
+        match contract {
+            Contract::TcpEcho if self.http2 || self.tls.is_some() => {
+                Err(Error::Options("tcp-echo is no HTTP: it is served plain"))
+            }
+            Contract::WsEcho if self.http2 => {
+                Err(Error::Options("ws-echo is not served over HTTP/2"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The configuration of TLS, if it is spoken: 1.3 and 1.2, and tickets with which sessions are resumed.

@@ -3,13 +3,15 @@
 use super::machines::Machines;
 use clap::{Args, Subcommand};
 
-/// Check other machines, and the network between them
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+const EXAMPLES: &str = "Examples:\n  \
     prony hosts check  # all of prony/hosts.toml, and all pairs\n  \
     prony hosts check --host api1 --host gen1     # two that ssh knows\n  \
     prony hosts check --host 'gen=kubectl exec -i pod/gen --'\n  \
-    salloc -N3 prony hosts check --hosts slurm    # in a job of Slurm")]
+    salloc -N3 prony hosts check --hosts slurm    # in a job of Slurm";
+
+/// Check other machines, and the network between them
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct HostsArgs {
     #[command(subcommand)]
     pub action: HostsAction,
@@ -18,6 +20,7 @@ pub struct HostsArgs {
 #[derive(Debug, Subcommand)]
 pub enum HostsAction {
     /// Start prony on each machine, and measure clocks, round trips and bandwidth
+    #[command(after_help = EXAMPLES)]
     Check(HostsCheck),
 }
 

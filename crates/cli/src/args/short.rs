@@ -245,6 +245,27 @@ mod tests {
     }
 
     #[test]
+    fn every_command_has_examples_and_plain_words() {
+        const PHRASES: &str = include_str!("../../tests/cli/phrases.txt");
+        let mut command = command();
+        command.build();
+        let (mut wrong, mut seen) = (String::new(), 0);
+        each(&command, &mut |command| {
+            let help = command.clone().render_long_help().to_string();
+            let words: Vec<&str> = help.split_whitespace().collect();
+            let flat = words.join(" ").to_lowercase();
+            let phrase = PHRASES.lines().find(|phrase| flat.contains(phrase));
+            let examples = help.contains("Examples:\n  prony ");
+            if phrase.is_some() || !examples || help.contains("supervisor") {
+                wrong += &format!("{}: examples: {examples}, {phrase:?}\n", command.get_name());
+            }
+            seen += 1;
+        });
+        assert!(wrong.is_empty(), "{wrong}");
+        assert!(seen > 25, "{seen} commands");
+    }
+
+    #[test]
     fn what_is_shown_exists() {
         for (name, shown) in SHOWN {
             let command = command();

@@ -82,7 +82,7 @@ fn a_server_that_runs_already_is_not_prepared() {
         "--prepare",
         "true",
     ];
-    let wrong = place.prony(&line).with(2);
+    let wrong = place.refused(&line);
     assert!(
         wrong
             .stderr

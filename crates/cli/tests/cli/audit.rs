@@ -70,15 +70,15 @@ fn what_is_no_benchmark_and_what_cannot_be_read_is_said() {
         done.stderr.contains("cannot read missing.txt") && done.stdout.contains("1 output of wrk"),
         "{done}"
     );
-    let done = place.prony(&["audit", "poem.txt", "poem.txt"]).with(2);
+    let done = place.refused(&["audit", "poem.txt", "poem.txt"]);
     assert!(done.stderr.contains("poem.txt is given twice"), "{done}");
-    place.prony(&["audit"]).with(2);
+    place.refused(&["audit"]);
     let done = place.prony(&["import", "poem.txt", "--as", "poem"]).with(1);
     assert!(
         done.stderr.contains("there are no rates in poem.txt"),
         "{done}"
     );
-    let done = place.prony(&["import", "poem.txt", "--as", "a/b"]).with(2);
+    let done = place.refused(&["import", "poem.txt", "--as", "a/b"]);
     assert!(done.stderr.contains("a name has letters"), "{done}");
 }
 
@@ -237,9 +237,7 @@ fn servers_and_rows_that_do_not_exist_are_named() {
     );
     let done = import("Quick=qick");
     assert!(done.stderr.contains("qick"), "{done}");
-    place
-        .prony(&["import", "page.md", "--as", "x", "--server", "Quick"])
-        .with(2);
+    place.refused(&["import", "page.md", "--as", "x", "--server", "Quick"]);
 }
 
 /// The tools themselves, run against a server of prony's: their output is recognised, and its counts are what was asked

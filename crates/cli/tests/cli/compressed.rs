@@ -232,7 +232,7 @@ fn what_has_no_encodings_is_refused() {
             "a contract has its own requests",
         ),
     ] {
-        let refused = place.prony(line).with(2);
+        let refused = place.refused(line);
         assert!(refused.stderr.contains(expected), "{refused}");
     }
 }

@@ -21,6 +21,11 @@ fn duel(place: &Place, arguments: &[&str]) -> crate::support::Done {
     place.prony(&[&["duel"], arguments, &QUICK].concat())
 }
 
+/// A duel with wrong arguments.
+fn refused(place: &Place, arguments: &[&str]) -> crate::support::Done {
+    place.refused(&[&["duel"], arguments, &QUICK].concat())
+}
+
 // Slow: waits for its turn to load, twice; then a duel, of up to 5: a pilot and 2 rounds.
 #[test]
 fn servers_of_the_catalog_and_what_is_kept_of_them() {
@@ -46,7 +51,7 @@ fn servers_of_the_catalog_and_what_is_kept_of_them() {
     let kept = place.prony(&["report", "--json"]).with(0).json();
     assert_eq!(kept["run"]["name"], "duel");
     assert_eq!(kept["cells"].as_array().unwrap().len(), 4, "{kept:#}");
-    let done = duel(&place, &["quick", "plain"]).with(2);
+    let done = refused(&place, &["quick", "plain"]);
     assert!(done.stderr.contains("say which with --contract"), "{done}");
 }
 
@@ -173,7 +178,7 @@ fn sides_have_the_names_that_they_are_given() {
         (&["-n", "old", "-n", " "], "is not a name"),
     ] {
         let sides = ["quick", "plain", "--contract", "tcp-echo"];
-        let done = duel(&place, &[names, &sides].concat()).with(2);
+        let done = refused(&place, &[names, &sides].concat());
         assert!(done.stderr.contains(why), "{done}");
     }
 }
@@ -264,10 +269,10 @@ fn servers_that_are_already_running() {
     assert_eq!(compared[0], "throughput", "{report:#}");
     // CPU time is that of processes that prony has started.
     assert!(!compared.contains(&"cpu"), "{report:#}");
-    let done = duel(&place, &[&one.http("/x")]).with(2);
+    let done = refused(&place, &[&one.http("/x")]);
     assert!(done.stderr.contains("a duel needs two sides"), "{done}");
     let echo = Served::start(&["tcp-echo"]);
-    let done = duel(&place, &[&one.http("/x"), &echo.tcp()]).with(2);
+    let done = refused(&place, &[&one.http("/x"), &echo.tcp()]);
     assert!(done.stderr.contains("cannot be asked for"), "{done}");
     let done = duel(&place, &["quik", "plain", "--contract", "tcp-echo"]).with(1);
     assert!(done.stderr.contains("did you mean \"quick\"?"), "{done}");
@@ -447,9 +452,7 @@ fn runs_are_compared_and_limits_are_exit_statuses() {
         .prony(&["diff", &after, &before, "--fail-if", "throughput < -5%"])
         .with(0);
     place.prony(&["diff", &before, "99"]).with(1);
-    place
-        .prony(&["diff", &before, &after, "--fail-if", "throughput < 5x"])
-        .with(2);
+    place.refused(&["diff", &before, &after, "--fail-if", "throughput < 5x"]);
 }
 
 #[test]
@@ -483,7 +486,7 @@ fn the_rig_is_weighed_and_reports_know() {
          [load]\nconnections = 2\nduration = '200ms'\nwarmup = '0s'\n",
     );
     place.prony(&["run", &file]).with(0);
-    let done = place.prony(&["calibrate", "--contract", "weather"]).with(2);
+    let done = place.refused(&["calibrate", "--contract", "weather"]);
     assert!(done.stderr.contains("do not keep weather"), "{done}");
 }
 
@@ -496,7 +499,7 @@ fn checks_are_explained() {
     }
     let all = place.prony(&["explain", "--json"]).with(0).json();
     assert!(all.as_array().unwrap().len() > 15);
-    let done = place.prony(&["explain", "server-idel"]).with(2);
+    let done = place.refused(&["explain", "server-idel"]);
     assert!(
         done.stderr.contains("there is no check") && done.stderr.contains("server-idle"),
         "{done}"

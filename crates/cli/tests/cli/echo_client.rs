@@ -150,10 +150,8 @@ fn nobody_there_is_said() {
             .contains("cannot look up \"no-such-host.invalid\""),
         "{done}"
     );
-    place.prony(&["echo-client"]).with(2);
-    place
-        .prony(&["echo-client", "-c", "0", "localhost"])
-        .with(2);
+    place.refused(&["echo-client"]);
+    place.refused(&["echo-client", "-c", "0", "localhost"]);
 }
 
 #[test]

@@ -354,7 +354,7 @@ fn rounds_quick_and_only() {
     // The baseline stays: without it there is nothing to compare with.
     assert_eq!(run(&["--only", "plain"]), ["plain@1 2", "quick@1 2"]);
     assert_eq!(run(&["--only", "quick", "--rounds", "1"]), ["quick@1 1"]);
-    let wrong = place.prony(&["run", &file, "--only", "palin"]).with(2);
+    let wrong = place.refused(&["run", &file, "--only", "palin"]);
     assert!(
         wrong.stderr.contains("\"palin\"") && wrong.stderr.contains("plain"),
         "{wrong}"
@@ -433,7 +433,7 @@ fn some_loads_of_a_grid() {
         .collect();
     seen.dedup();
     assert_eq!(seen, [1, 3]);
-    let done = place.prony(&["run", &file, "--load", "c4"]).with(2);
+    let done = place.refused(&["run", &file, "--load", "c4"]);
     assert!(
         done.stderr.contains("\"c4\" is no load of grid") && done.stderr.contains("c1, c2, c3"),
         "{done}"

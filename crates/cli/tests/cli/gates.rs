@@ -54,14 +54,10 @@ fn what_is_no_condition_is_refused_before_anything_is_loaded() {
         ("cpu > 5%", "has no sign"),
         ("speed > 3", "there is no \"speed\""),
     ] {
-        let done = place
-            .prony(&["load", "http://127.0.0.1:1/", "--fail-if", condition])
-            .with(2);
+        let done = place.refused(&["load", "http://127.0.0.1:1/", "--fail-if", condition]);
         assert!(done.stderr.contains(part), "{condition}: {done}");
     }
-    place
-        .prony(&["load", "http://127.0.0.1:1/", "--strict"])
-        .with(2);
+    place.refused(&["load", "http://127.0.0.1:1/", "--strict"]);
 }
 
 // Slow: waits for its turn to load, then a duel: a pilot and 2 rounds.

@@ -104,7 +104,7 @@ fn a_duel_makes_calls() {
         "{said}"
     );
     let mixed = format!("http://127.0.0.1:{}/", it.port);
-    let said = it.place.prony(&["duel", &url, &mixed]).with(2);
+    let said = it.place.refused(&["duel", &url, &mixed]);
     assert!(said.stderr.contains("cannot be compared"), "{said}");
 }
 

@@ -322,7 +322,7 @@ fn runs_and_figures_are_told_apart() {
     place
         .prony(&["export", "1", "-f", "json", "--output", "run.json"])
         .with(0);
-    let done = place.prony(&["import", "run.json", "--as", "x"]).with(2);
+    let done = place.refused(&["import", "run.json", "--as", "x"]);
     assert!(
         done.stderr.contains("--as and --server are for figures"),
         "{done}"
@@ -332,9 +332,9 @@ fn runs_and_figures_are_told_apart() {
         "Throughput: 500.00 [#/sec]\n",
     )
     .unwrap();
-    let done = place.prony(&["import", "figures.md"]).with(2);
+    let done = place.refused(&["import", "figures.md"]);
     assert!(done.stderr.contains("say --as NAME"), "{done}");
-    let done = place.prony(&["import", "run.json", "figures.md"]).with(2);
+    let done = place.refused(&["import", "run.json", "figures.md"]);
     assert!(
         done.stderr
             .contains("run.json is a run of prony, and figures.md is not"),
@@ -342,5 +342,5 @@ fn runs_and_figures_are_told_apart() {
     );
     // JSON of something else is not taken for a run.
     fs::write(place.path().join("other.json"), "{\"format\": \"other\"}").unwrap();
-    place.prony(&["import", "other.json"]).with(2);
+    place.refused(&["import", "other.json"]);
 }

@@ -46,7 +46,7 @@ fn without_a_live_view_there_are_lines_and_no_escapes() {
         let said = raw.lines().next().unwrap().contains("  p99 ");
         assert_eq!(said, lines, "{more:?} {term}: {done}");
     }
-    let both = place.prony(&["load", "--plain", "--quiet", &url]).with(2);
+    let both = place.refused(&["load", "--plain", "--quiet", &url]);
     assert!(both.stderr.contains("--quiet"), "{both}");
 }
 

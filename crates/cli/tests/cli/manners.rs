@@ -102,7 +102,7 @@ fn names_and_passwords_that_cannot_be_sent_are_told_without_the_password() {
         (&["-u", "ada:secret", "tcp://127.0.0.1:7"], "is for HTTP"),
         (&["http://ada:secret@127.0.0.1:7/"], "--user NAME:PASSWORD"),
     ] {
-        let done = place.prony(&[&["load"], words].concat()).with(2);
+        let done = place.refused(&[&["load"], words].concat());
         assert!(done.stderr.contains(why), "{done}");
     }
 }
@@ -235,7 +235,7 @@ fn rules_that_fit_nothing_are_errors() {
         "true {port}",
         "false {port}",
     ];
-    let done = place.prony(&words).with(2);
+    let done = place.refused(&words);
     assert!(
         done.stderr.contains("no URL with a host and a port"),
         "{done}"
@@ -363,7 +363,7 @@ fn addresses_that_connections_cannot_come_from_are_told_before_the_load() {
     assert!(peers.lock().unwrap().is_empty());
     if TcpListener::bind("[::1]:0").is_ok() {
         let words = ["load", "--interface", "::1", &url];
-        let done = place.prony(&words).with(2);
+        let done = place.refused(&words);
         assert!(
             done.stderr
                 .contains("--interface must be of the server's family"),

@@ -54,9 +54,7 @@ fn the_reference_servers_keep_http_echo_over_everything() {
         .map(|row| row["over"].as_str().unwrap())
         .collect();
     assert_eq!(over, ["tls", "h2"]);
-    let done = place
-        .prony(&["servers", "check", "quick", "--protocol", "h2"])
-        .with(2);
+    let done = place.refused(&["servers", "check", "quick", "--protocol", "h2"]);
     assert!(
         done.stderr.contains("none of these servers speaks h2"),
         "{done}"

@@ -210,9 +210,7 @@ fn start_takes_an_address_to_listen_on() {
     ] {
         start_elsewhere(&mut place.command(&[]), name, "tcp-echo");
     }
-    let done = place
-        .prony(&["servers", "start", "none", "--listen", "nowhere"])
-        .with(2);
+    let done = place.refused(&["servers", "start", "none", "--listen", "nowhere"]);
     assert!(done.stderr.contains("is not ADDR:PORT"), "{done}");
 }
 

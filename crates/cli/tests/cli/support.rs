@@ -136,6 +136,11 @@ impl Place {
         self.finish(&mut self.command(arguments))
     }
 
+    /// Runs the command, which must refuse its arguments (status 2): it loads nothing, and needs no turn.
+    pub fn refused(&self, arguments: &[&str]) -> Done {
+        self.finish(&mut self.command(arguments)).with(2)
+    }
+
     /// Runs `sh -c SCRIPT`, in which `$PRONY` is the command, to its end.
     pub fn shell(&self, script: &str) -> Done {
         self.finish(&mut self.shell_command(script))

@@ -60,7 +60,7 @@ fn loads_beyond_the_limits_are_refused_with_the_limit() {
     ];
     for (more, words) in cases {
         let arguments = [&["load", &url], more].concat();
-        let done = place.prony(&arguments).with(2);
+        let done = place.refused(&arguments);
         let told: String = done.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(told.replace("│ ", "").contains(words), "{done}");
     }

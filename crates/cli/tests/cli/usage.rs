@@ -32,7 +32,7 @@ fn mistakes_on_the_command_line_exit_with_2() {
         (&["serve", "http-echo", "--protocol", "h2"], "--cert"),
     ];
     for (line, why) in mistakes {
-        let done = place.prony(line).with(2);
+        let done = place.refused(line);
         assert!(done.stderr.contains(why), "{line:?}: {done}");
         assert_eq!(done.stdout, "", "{line:?}");
     }
@@ -52,7 +52,7 @@ fn a_verb_without_its_inner_verb_prints_its_own_help() {
         ("hosts", "check"),
         ("requests", "from"),
     ] {
-        let done = place.prony(&[verb]).with(2);
+        let done = place.refused(&[verb]);
         assert!(
             done.stderr.contains(&format!("Usage: prony {verb}")) && done.stderr.contains(inner),
             "{done}"
@@ -86,9 +86,7 @@ fn habits_of_curl_and_wrk_are_understood() {
     let habits = [
         "-X", "GET", "-k", "-R", "200", "-n", "20", "-c", "2", "--json",
     ];
-    let done = place
-        .prony(&[&["load", &url][..], &habits].concat())
-        .with(2);
+    let done = place.refused(&[&["load", &url][..], &habits].concat());
     // Of these only -k needs TLS.
     assert!(done.stderr.contains("TLS"), "{done}");
     let habits: Vec<&str> = habits.into_iter().filter(|word| *word != "-k").collect();

@@ -112,7 +112,7 @@ fn what_is_wrong_is_told_with_what_to_do() {
         .prony(&["view", "--listen", ":0", "--notebook", PRONY])
         .with(1);
     assert!(done.stderr.contains("is not a notebook"), "{done}");
-    let done = place.prony(&["view", "--listen", "nowhere"]).with(2);
+    let done = place.refused(&["view", "--listen", "nowhere"]);
     assert!(done.stderr.contains("--listen"), "{done}");
 }
 

@@ -1,6 +1,7 @@
 //! WebSocket on the command line. What is said on a connection is tested in the engine, the contract in the lab.
 
 use crate::support::{PRONY, Place, Served};
+use prony_engine::protocol::tls::SelfSigned;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
@@ -63,6 +64,39 @@ fn a_load_is_made_over_websocket() {
     assert!(text.stdout.contains(line), "{text}");
     let kept = place.prony(&["export", "--format", "markdown"]).with(0);
     assert!(kept.stdout.contains("ws://127.0.0.1:"), "{kept}");
+}
+
+#[test]
+fn the_echo_is_served_over_tls() {
+    let place = Place::new();
+    let made = SelfSigned::new(&["127.0.0.1"]).unwrap();
+    let [cert, key] = [
+        ("cert.pem", made.certificate_pem()),
+        ("key.pem", made.key_pem()),
+    ]
+    .map(|(name, pem)| place.file(name, &pem).display().to_string());
+    for model in ["epoll", "io-uring", "threads"] {
+        let tls = ["--protocol", "tls", "--cert", &cert, "--key", &key];
+        let server = Served::start(&[&["ws-echo", "--model", model][..], &tls].concat());
+        let url = ws(&server, "/").replacen("ws://", "wss://", 1);
+        let load = [
+            "load", "-n", "300", "-c", "3", "--json", "--ca", &cert, &url,
+        ];
+        let seen = place.prony(&load).with(0).json();
+        assert_eq!(seen["outcomes"]["ok"], 300, "{seen:#}");
+    }
+    let serve = [
+        "serve",
+        "ws-echo",
+        "--protocol",
+        "h2",
+        "--cert",
+        &cert,
+        "--key",
+        &key,
+    ];
+    let done = place.prony(&serve).with(1);
+    assert!(done.stderr.contains("not served over HTTP/2"), "{done}");
 }
 
 #[test]

@@ -325,9 +325,7 @@ fn kept(place: &Place, report: &Value, sentence: &str) {
         .stdout;
     assert!(page.contains("<section id=\"why\">"));
     // Two servers have stacks: the one that is meant has to be named.
-    let which = place
-        .prony(&["export", "latest", "--format", "folded"])
-        .with(2);
+    let which = place.refused(&["export", "latest", "--format", "folded"]);
     assert!(which.stderr.contains("say which"), "{which}");
     for side in report["why"]["sides"].as_array().unwrap() {
         let name = side["name"].as_str().unwrap();

@@ -227,13 +227,13 @@ pub trait Events<T> {
 /// its state is dropped; what is written then is not sent.
 ///
 /// A session can lie around another one, as TLS does: it passes on the plain bytes, encrypts what
-/// the inner one writes, and says `opened` to it when its own handshake is done.
+/// the inner one writes, and calls `opened` of it when its own handshake is done.
 ///
 /// The methods with a default are for what not every protocol has. A session that leaves them
 /// alone pays nothing for them.
 pub trait Session {
     /// State of a connection. `Default` is a connection not yet opened.
-    type Conn: Default;
+    type Conn: Default + 'static;
 
     /// Identifier of a request in flight: [`Fifo`] when requests are answered in order, [`Tag`] when not.
     type Token: Token;

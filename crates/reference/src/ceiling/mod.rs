@@ -121,9 +121,7 @@ impl Server {
         if options.workers == 0 {
             return Err(Error::Options("a server needs at least one worker"));
         }
-        if options.contract == Contract::TcpEcho && !options.over.is_plain() {
-            return Err(Error::Options("tcp-echo is no HTTP: it is served plain"));
-        }
+        options.over.check(options.contract)?;
         let tls = options.over.config()?;
         sys::raise_open_files();
         let workers = match options.model {
@@ -168,7 +166,8 @@ impl Server {
     pub fn run(self) -> Result<(), Error> {
         match (self.contract, self.http2, self.tls.clone()) {
             (Contract::TcpEcho, ..) => self.run_as::<Echo>(&()),
-            (Contract::WsEcho, ..) => self.run_as::<Ws>(&()),
+            (Contract::WsEcho, _, None) => self.run_as::<Ws>(&()),
+            (Contract::WsEcho, _, Some(tls)) => self.run_as::<Secured<Ws>>(&(tls, ())),
             (_, false, None) => self.run_as::<Http>(&()),
             (_, true, None) => self.run_as::<H2>(&()),
             (_, false, Some(tls)) => self.run_as::<Secured<Http>>(&(tls, ())),

@@ -93,16 +93,7 @@ impl Server {
     /// does not pass [`Script::check`].
     pub fn bind(options: &Options) -> Result<Self, Error> {
         options.script.check()?;
-        let Over { http2, .. } = options.over;
-        match options.contract {
-            Contract::TcpEcho if !options.over.is_plain() => {
-                return Err(Error::Options("tcp-echo is no HTTP: it is served plain"));
-            }
-            Contract::WsEcho if http2 => {
-                return Err(Error::Options("ws-echo is not served over HTTP/2"));
-            }
-            _ => {}
-        }
+        options.over.check(options.contract)?;
         let tls = options.over.config()?;
         sys::raise_open_files();
         let sharing = Sharing {

@@ -9,7 +9,7 @@ use std::fmt::Debug;
 
 /// How the answers of a session over HTTP/2 are read and judged. The session, its connections and streams are the same
 /// for all; what a protocol leaves at its default compiles to nothing.
-pub trait Content: Debug {
+pub trait Content: Debug + 'static {
     /// Expectations of an answer.
     type Expect: Debug + Clone;
     /// Fields of a header block that the protocol on top of HTTP needs.

@@ -30,7 +30,7 @@ pub struct MixH2 {
 const MOST_FIELDS: usize = 128;
 
 /// Requests of a mix, or sessions of it, whose answers come in parts.
-pub trait Carried: Session<Token = Fifo, Conn: Debug> + Debug {
+pub trait Carried: Session<Token = Fifo, Conn: Debug> + Debug + 'static {
     /// Returns the kinds, which judge an answer, and the connection that it belongs to.
     fn parts<'a>(&'a mut self, conn: &'a mut Self::Conn) -> (&'a mut Kinds, &'a mut MixConn);
 

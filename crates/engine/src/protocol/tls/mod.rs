@@ -7,6 +7,7 @@
 mod certificate;
 mod connector;
 mod fault;
+mod inner;
 mod probe;
 mod roots;
 mod self_signed;
@@ -19,19 +20,23 @@ pub use probe::{ProbeError, probe, speaks_tls};
 pub use self_signed::{CannotSign, SelfSigned};
 pub use stream::TlsStream;
 
-use super::{Booked, Ending, Events, Fault, HeadBytes, Pace, PlainBytes, Progress, Session};
+use inner::Inner;
+
+use super::{Booked, Ending, Events, Fault, HeadBytes, Pace, PlainBytes, Progress, Session, Token};
 use prony_record::{ByRequest, BySession, Tls as Seen};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, HandshakeKind};
+use std::any::Any;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
 /// Bytes of what came unasked that are kept to be shown.
 const EXCERPT: usize = 64;
 
-/// A session whose bytes travel encrypted.
-pub(crate) struct Tls<P> {
-    inner: P,
+/// A session whose bytes travel encrypted. Which one is known at run time only, so the load loop is compiled once for all
+/// sessions over TLS.
+pub(crate) struct Tls<'a, T> {
+    inner: Box<dyn Inner<T> + 'a>,
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
     connector: Connector,
@@ -44,31 +49,27 @@ pub(crate) struct Tls<P> {
 }
 
 /// A connection's state.
-pub(crate) struct TlsConn<C> {
+#[derive(Default)]
+pub(crate) struct TlsConn {
     tls: Option<Box<ClientConnection>>,
+    /// The inner session's state, once it is needed.
+    inner: Option<Box<dyn Any>>,
     /// The handshake is done.
     ready: bool,
     /// The server has said that nothing more comes.
     closed: bool,
-    inner: C,
 }
 
-impl<C: Default> Default for TlsConn<C> {
-    fn default() -> Self {
-        Self {
-            tls: None,
-            ready: false,
-            closed: false,
-            inner: C::default(),
-        }
-    }
+/// The inner session's state of a connection, from [`TlsConn::inner`].
+fn state<'c, T>(inner: &'c mut Option<Box<dyn Any>>, session: &dyn Inner<T>) -> &'c mut dyn Any {
+    &mut **inner.get_or_insert_with(|| session.conn())
 }
 
-impl<P: Session> Tls<P> {
+impl<'a, T: Token> Tls<'a, T> {
     /// `inner` over TLS, as the connector says.
-    pub(crate) fn new(inner: P, connector: &Connector) -> Self {
+    pub(crate) fn new<P: Session<Token = T> + 'a>(inner: P, connector: &Connector) -> Self {
         Self {
-            inner,
+            inner: inner::erased(inner),
             config: connector.config(),
             name: connector.name.clone(),
             connector: connector.clone(),
@@ -98,18 +99,14 @@ impl<P: Session> Tls<P> {
     /// Hands what was decrypted to the inner session, record by record.
     fn deliver(
         &mut self,
-        conn: &mut TlsConn<P::Conn>,
+        conn: &mut TlsConn,
         slot: u32,
-        events: &mut impl Events<P::Token>,
+        events: &mut impl Events<T>,
     ) -> Result<(), Fault> {
-        let TlsConn {
-            tls: Some(tls),
-            inner,
-            ..
-        } = conn
-        else {
+        let Some(tls) = &mut conn.tls else {
             return Ok(());
         };
+        let inner = state(&mut conn.inner, &*self.inner);
         let mut reader = tls.reader();
         loop {
             // An error says that nothing is there, or that the connection has ended.
@@ -145,9 +142,9 @@ impl<P: Session> Tls<P> {
     }
 }
 
-impl<P: Session> Session for Tls<P> {
-    type Conn = TlsConn<P::Conn>;
-    type Token = P::Token;
+impl<T: Token> Session for Tls<'_, T> {
+    type Conn = TlsConn;
+    type Token = T;
     const TLS: bool = true;
 
     fn opened(
@@ -155,7 +152,7 @@ impl<P: Session> Session for Tls<P> {
         conn: &mut Self::Conn,
         _slot: u32,
         out: &mut Vec<u8>,
-        _events: &mut impl Events<Self::Token>,
+        _events: &mut impl Events<T>,
     ) {
         // The name and the configuration were tried before the load: this does not fail.
         let config = Arc::clone(&self.config);
@@ -168,12 +165,13 @@ impl<P: Session> Session for Tls<P> {
 
     #[inline]
     fn accepts(&self, conn: &Self::Conn) -> bool {
-        self.inner.accepts(&conn.inner)
+        let inner = conn.inner.as_deref();
+        inner.is_some_and(|inner| self.inner.accepts(inner))
     }
 
-    fn request(&mut self, conn: &mut Self::Conn, slot: u32, token: Self::Token, out: &mut Vec<u8>) {
-        self.inner
-            .request(&mut conn.inner, slot, token, &mut self.plain);
+    fn request(&mut self, conn: &mut Self::Conn, slot: u32, token: T, out: &mut Vec<u8>) {
+        let inner = state(&mut conn.inner, &*self.inner);
+        self.inner.request(inner, slot, token, &mut self.plain);
         if let Some(tls) = &mut conn.tls {
             self.encrypt(tls, out);
         }
@@ -185,7 +183,7 @@ impl<P: Session> Session for Tls<P> {
         slot: u32,
         mut bytes: &[u8],
         out: &mut Vec<u8>,
-        events: &mut impl Events<Self::Token>,
+        events: &mut impl Events<T>,
     ) -> Result<(), Fault> {
         while !bytes.is_empty() {
             let Some(tls) = &mut conn.tls else {
@@ -206,7 +204,7 @@ impl<P: Session> Session for Tls<P> {
                 conn.ready = true;
                 let resumed = self.done(tls);
                 events.secured(resumed);
-                let inner = &mut conn.inner;
+                let inner = state(&mut conn.inner, &*self.inner);
                 self.inner.opened(inner, slot, &mut self.plain, events);
             }
             // What came whole before an error counts.
@@ -226,23 +224,25 @@ impl<P: Session> Session for Tls<P> {
         Ok(())
     }
 
-    fn end(&mut self, conn: &mut Self::Conn, slot: u32, events: &mut impl Events<Self::Token>) {
+    fn end(&mut self, conn: &mut Self::Conn, slot: u32, events: &mut impl Events<T>) {
         // Without the server's last word, what the end of the connection would complete is cut off.
         if conn.closed {
-            self.inner.end(&mut conn.inner, slot, events);
+            let inner = state(&mut conn.inner, &*self.inner);
+            self.inner.end(inner, slot, events);
         }
     }
 
     fn how_ended(&self, conn: &Self::Conn) -> &'static str {
-        match conn.ready {
-            false => "the server closed the connection during the TLS handshake",
-            true if conn.closed || self.said_goodbye(conn) => self.inner.how_ended(&conn.inner),
-            true => "the server closed the connection without TLS's close_notify",
+        match &conn.inner {
+            Some(inner) if conn.closed || self.said_goodbye(conn) => self.inner.how_ended(&**inner),
+            _ if conn.ready => "the server closed the connection without TLS's close_notify",
+            _ => "the server closed the connection during the TLS handshake",
         }
     }
 
-    fn progress(&self, conn: &Self::Conn, token: Self::Token) -> Progress {
-        self.inner.progress(&conn.inner, token)
+    fn progress(&self, conn: &Self::Conn, token: T) -> Progress {
+        let inner = conn.inner.as_deref();
+        inner.map_or(Progress::Unknown, |inner| self.inner.progress(inner, token))
     }
 
     fn streams_allowed(&self) -> Option<u32> {
@@ -250,21 +250,16 @@ impl<P: Session> Session for Tls<P> {
     }
 
     fn said_goodbye(&self, conn: &Self::Conn) -> bool {
-        self.inner.said_goodbye(&conn.inner)
+        let inner = conn.inner.as_deref();
+        inner.is_some_and(|inner| self.inner.said_goodbye(inner))
     }
 
     fn unsolicited<'a>(&'a self, _received: &'a [u8]) -> &'a [u8] {
         &self.unsolicited
     }
 
-    fn cancel(
-        &mut self,
-        conn: &mut Self::Conn,
-        slot: u32,
-        token: Self::Token,
-        out: &mut Vec<u8>,
-    ) -> bool {
-        let inner = &mut conn.inner;
+    fn cancel(&mut self, conn: &mut Self::Conn, slot: u32, token: T, out: &mut Vec<u8>) -> bool {
+        let inner = state(&mut conn.inner, &*self.inner);
         let cancelled = self.inner.cancel(inner, slot, token, &mut self.plain);
         if let Some(tls) = &mut conn.tls {
             self.encrypt(tls, out);
@@ -283,7 +278,8 @@ impl<P: Session> Session for Tls<P> {
 
     #[inline]
     fn pace(&mut self, conn: &mut Self::Conn, slot: u32) -> Pace {
-        self.inner.pace(&mut conn.inner, slot)
+        let inner = state(&mut conn.inner, &*self.inner);
+        self.inner.pace(inner, slot)
     }
 
     #[inline]
@@ -291,14 +287,9 @@ impl<P: Session> Session for Tls<P> {
         self.inner.ended()
     }
 
-    fn failed(
-        &mut self,
-        conn: &mut Self::Conn,
-        token: Self::Token,
-        booked: Booked,
-        ending: Ending,
-    ) {
-        self.inner.failed(&mut conn.inner, token, booked, ending);
+    fn failed(&mut self, conn: &mut Self::Conn, token: T, booked: Booked, ending: Ending) {
+        let inner = state(&mut conn.inner, &*self.inner);
+        self.inner.failed(inner, token, booked, ending);
     }
 
     fn plain(&mut self) -> Option<PlainBytes> {
