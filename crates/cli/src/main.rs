@@ -96,6 +96,12 @@ fn main() -> ExitCode {
         }
         std::process::exit(if out::failed() { 1 } else { error.exit_code() });
     });
+    if let Some(path) = cli.command.shown().and_then(|shown| shown.output.as_ref())
+        && let Err(error) = out::to(path)
+    {
+        eprintln!("--output {}: {error}", path.display());
+        return ExitCode::from(2);
+    }
     if !std::io::stderr().is_terminal() {
         // One message, one line: for logs and for those who search them.
         let handler = |_: &_| -> Box<dyn miette::ReportHandler> {

@@ -8,10 +8,11 @@
 use crate::{locale, paint};
 use prony_report::table::UNLIMITED;
 use std::fmt::Arguments;
-use std::fs::Permissions;
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Narrower terminals break lines themselves.
@@ -33,29 +34,68 @@ macro_rules! eprintln {
 /// Something could not be written to standard output.
 static FAILED: AtomicBool = AtomicBool::new(false);
 
-/// To standard output, at once. A disk that is full is an error, unlike a reader that has gone; what is measured is kept
-/// all the same, so the command goes on, and [fails](failed) at its end.
-pub fn out(text: Arguments<'_>) {
-    let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_fmt(text).and_then(|()| stdout.flush());
-    if let Err(error) = written {
-        note(&error);
+/// The file that takes the place of standard output (`--output`).
+static FILE: OnceLock<File> = OnceLock::new();
+
+/// Sends all later output to this file. An older file keeps its content until there is a result.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn to(path: &Path) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    let file = options
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
+    FILE.set(file).expect("called once");
+    if paint::forced() != Some(true) {
+        console::set_colors_enabled(false);
     }
+    Ok(())
+}
+
+/// To standard output, or the file in its place, at once. A disk that is full is an error, unlike a reader that has gone;
+/// what is measured is kept all the same, so the command goes on, and [fails](failed) at its end.
+pub fn out(text: Arguments<'_>) {
+    write(|to| to.write_fmt(text));
 }
 
 /// The same of what need not be text.
 pub fn bytes(content: &[u8]) {
-    let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(content).and_then(|()| stdout.flush());
+    write(|to| to.write_all(content));
+}
+
+fn write(content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) {
+    static BEGUN: AtomicBool = AtomicBool::new(false);
+    let written = match FILE.get() {
+        Some(mut file) => {
+            let emptied = match BEGUN.swap(true, Ordering::Relaxed) {
+                true => Ok(()),
+                // A device or a pipe has no length.
+                false if file.metadata().is_ok_and(|it| !it.is_file()) => Ok(()),
+                false => file.set_len(0),
+            };
+            emptied.and_then(|()| content(&mut file))
+        }
+        None => {
+            let mut stdout = std::io::stdout().lock();
+            content(&mut stdout).and_then(|()| stdout.flush())
+        }
+    };
     if let Err(error) = written {
         note(&error);
     }
 }
 
-/// Standard output could not be written.
+/// Standard output, or the file in its place, could not be written.
 pub fn note(error: &std::io::Error) {
     if error.kind() != ErrorKind::BrokenPipe && !FAILED.swap(true, Ordering::Relaxed) {
-        eprintln!("standard output cannot be written: {error}");
+        let where_to = match FILE.get() {
+            Some(_) => "the file of --output",
+            None => "standard output",
+        };
+        eprintln!("{where_to} cannot be written: {error}");
     }
 }
 
@@ -67,7 +107,8 @@ pub fn failed() -> bool {
 /// A report of a given width in columns to standard output: as wide as the terminal, or as it needs to be.
 /// Lines that are too long for the terminal are broken between words.
 pub fn report(text: impl FnOnce(usize) -> String) {
-    let text = match console::Term::stdout().size_checked() {
+    let terminal = console::Term::stdout().size_checked();
+    let text = match terminal.filter(|_| FILE.get().is_none()) {
         Some((_, columns)) => wrapped(text, usize::from(columns)),
         None => text(UNLIMITED),
     };

@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use console::{Color, style};
+use std::sync::OnceLock;
 
 /// Time to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -36,6 +37,14 @@ const VERDICTS: [(&str, Color); 6] = [
 /// Severities at the beginning of a line.
 const SEVERITIES: [(&str, Color); 2] = [("serious", Color::Red), ("warning", Color::Yellow)];
 
+/// Colours for the whole program, if they were chosen.
+static FORCED: OnceLock<bool> = OnceLock::new();
+
+/// Colours were chosen, whatever standard output is.
+pub fn forced() -> Option<bool> {
+    FORCED.get().copied()
+}
+
 /// Settles, for the whole program, whether there are colours.
 pub fn choose(when: When) {
     let forced = match when {
@@ -43,6 +52,7 @@ pub fn choose(when: When) {
         When::Always => true,
         When::Never => false,
     };
+    let forced = *FORCED.get_or_init(|| forced);
     console::set_colors_enabled(forced);
     console::set_colors_enabled_stderr(forced);
 }

@@ -103,7 +103,7 @@ Help: `prony COMMAND -h` fits a screen, `prony COMMAND --help` has all options.
         Exit status:\n  \
         0  done\n  \
         1  failed, or only partly done\n  \
-        2  mistake on the command line; nothing was started\n  \
+        2  mistake on the command line; nothing was loaded\n  \
         3  done, and a limit was exceeded or an audit found something serious\n  \
         4  done, and not known whether a limit was exceeded (only with --strict)"
 )]
@@ -115,7 +115,7 @@ pub struct Cli {
 }
 
 /// How it is shown what goes on.
-#[derive(Debug, Clone, Copy, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct Shown {
     /// Show progress as lines, on a terminal too
     #[arg(long, conflicts_with = "quiet")]
@@ -123,6 +123,11 @@ pub struct Shown {
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
+    /// File for the result
+    ///
+    /// The report, or the JSON of --json, instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// Where things are.
@@ -291,6 +296,21 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+}
+
+impl Command {
+    /// How a measurement shows its progress and result.
+    pub const fn shown(&self) -> Option<&Shown> {
+        match self {
+            Self::Run(args) => Some(&args.shown),
+            Self::Duel(args) => Some(&args.shown),
+            Self::Capacity(args) => Some(&args.shown),
+            Self::Why(args) => Some(&args.shown),
+            Self::Calibrate(args) => Some(&args.shown),
+            Self::Load(args) => Some(&args.shown),
+            _ => None,
+        }
+    }
 }
 
 /// Arguments that a compatibility command gets unchanged.

@@ -50,6 +50,9 @@ pub struct ProtocolArgs {
     /// Same as --protocol h2, as in curl
     #[arg(long, hide = true, conflicts_with = "protocol")]
     pub http2: bool,
+    /// Refused with a reason
+    #[arg(long, hide = true, value_parser = no_http3, num_args = 0, default_missing_value = "h3")]
+    pub http3: Option<()>,
     /// HTTP/2 streams on each connection [default: 1]
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     pub streams: Option<u32>,
@@ -58,6 +61,10 @@ pub struct ProtocolArgs {
     /// A connection has at least 65535. By default 1073741823, as in h2load.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_WINDOW)))]
     pub window: Option<u32>,
+}
+
+fn no_http3(_: &str) -> Result<(), &'static str> {
+    Err("HTTP/3 cannot be loaded yet; --http2, or --protocol h2, is HTTP/2 over TLS")
 }
 
 /// The certificate of servers that prony starts.

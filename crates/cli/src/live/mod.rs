@@ -33,7 +33,7 @@ enum Way {
 
 impl Live {
     /// Begins to show something that is called so, by a thread on these CPUs.
-    pub fn begin(title: String, shown: Shown, cpus: &[usize]) -> Self {
+    pub fn begin(title: String, shown: &Shown, cpus: &[usize]) -> Self {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let way = if shown.quiet {
             Way::Nothing

@@ -47,7 +47,7 @@ pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
     )?;
     let live = Live::begin(
         "calibration of this host".to_owned(),
-        args.shown,
+        &args.shown,
         &rig.spare,
     );
     let calibration = Calibration {

@@ -95,7 +95,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         side.name,
         prony_report::capacity::limits(&limits)
     );
-    let live = Live::begin(title, args.shown, &rig.spare);
+    let live = Live::begin(title, &args.shown, &rig.spare);
     let search = prony_lab::capacity::Capacity {
         lab: Lab {
             host: &*rig.host,

@@ -207,7 +207,8 @@ fn placement(plan: &Plan, server: Option<&Listener>, shared: Placement) -> Place
 fn explain(failure: &Failure) -> miette::Report {
     match failure.step {
         Step::Verify => miette!(
-            help = "`prony verify FILE URL` tries each request; --no-verify loads the server without",
+            help =
+                "`prony verify FILE URL` tries each request; --no-verify loads the server without",
             "{}",
             failure.message
         ),

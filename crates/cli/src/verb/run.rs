@@ -74,7 +74,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
         subject,
         first.host.machine(),
     )?;
-    let mut display = Display::new(args.shown, &experiment, &first.spare);
+    let mut display = Display::new(&args.shown, &experiment, &first.spare);
     let outcome = match rigs.as_slice() {
         [(None, rig)] => prony_lab::run::Run {
             lab: lab(rig, &interrupt),
@@ -105,7 +105,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     let run = notebook.run(id).into_diagnostic()?;
     let mut report = prony_report::kept::report(&notebook, &run).into_diagnostic()?;
     if args.why.why && !interrupt.fired() {
-        let live = Live::begin(format!("why {name}"), args.shown, &first.spare);
+        let live = Live::begin(format!("why {name}"), &args.shown, &first.spare);
         let seen = why::look(
             lab(first, &interrupt),
             &experiment,

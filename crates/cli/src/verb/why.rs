@@ -50,7 +50,7 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
         generator: &rig.generator,
         interrupt: &interrupt,
     };
-    let live = Live::begin(format!("why {}", side.name), args.shown, &rig.spare);
+    let live = Live::begin(format!("why {}", side.name), &args.shown, &rig.spare);
     let sides = std::slice::from_ref(&side);
     let mut on_event = |event: Event<'_>| on_event(&live, &event);
     // A pilot shows how it is to be measured, and half of what it reaches.

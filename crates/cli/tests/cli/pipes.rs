@@ -87,6 +87,39 @@ fn a_full_disk_loses_nothing_that_was_measured() {
 }
 
 #[test]
+fn a_result_goes_to_the_file_that_is_named() {
+    let place = Place::new();
+    let server = Served::start(&["http-echo"]);
+    let url = server.http("/");
+    let file = place.file("result", &"an older, much longer result\n".repeat(1_000));
+    let name = file.to_str().unwrap();
+    let load = ["load", "-q", "-n", "20", "-c", "1", "-o", name, &url];
+
+    // One that could not be made leaves the older one.
+    let failed = ["load", "-q", "-o", name, "http://127.0.0.1:1/"];
+    place.prony(&failed).with(1);
+    assert!(
+        std::fs::read_to_string(&file)
+            .unwrap()
+            .starts_with("an older")
+    );
+
+    let done = place.prony(&[&load[..], &["--json"]].concat()).with(0);
+    assert_eq!(done.stdout, "");
+    let result = std::fs::read_to_string(&file).unwrap();
+    let result: serde_json::Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result["outcomes"]["ok"], 20, "{result:#}");
+
+    place.prony(&load).with(0);
+    let report = std::fs::read_to_string(&file).unwrap();
+    assert!(report.contains("20 ok, 0 failed"), "{report}");
+    // Nothing is loaded for a file that cannot be written.
+    let nowhere = ["load", "-n", "20", "--output", "/no/such/file", &url];
+    let done = place.refused(&nowhere);
+    assert!(done.stderr.contains("--output /no/such/file: "), "{done}");
+}
+
+#[test]
 fn a_locale_without_unicode_gets_none() {
     let place = Place::new();
     let server = Served::start(&["http-echo"]);

@@ -23,7 +23,7 @@ pub struct Display {
 impl Display {
     pub fn new(args: &Duel, names: &[String], spare: &[usize]) -> Self {
         let title = format!("duel {}", names.join(" against "));
-        let live = Live::begin(title, args.shown, spare);
+        let live = Live::begin(title, &args.shown, spare);
         let begun = Instant::now();
         let rounds = args.rounds.map(u64::from);
         live.change(move |frame| frame.parts = rounds.map(|rounds| (0, rounds)));

@@ -51,7 +51,7 @@ impl Display {
         let mut spare = prony_lab::placement::allowed_cpus();
         let taken = plan.cpus.len().min(shape.threads as usize);
         spare.retain(|cpu| !plan.cpus[..taken].contains(cpu));
-        let live = Live::begin(title, args.shown, &spare);
+        let live = Live::begin(title, &args.shown, &spare);
         live.change(|frame| frame.doing = "connecting".into());
         Self {
             live,

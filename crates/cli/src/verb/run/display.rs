@@ -75,7 +75,7 @@ struct Known {
 }
 
 impl Display {
-    pub fn new(shown: Shown, experiment: &Experiment, spare: &[usize]) -> Self {
+    pub fn new(shown: &Shown, experiment: &Experiment, spare: &[usize]) -> Self {
         let title = format!("run {} · {}", experiment.name, experiment.title);
         Self {
             live: Live::begin(title, shown, spare),

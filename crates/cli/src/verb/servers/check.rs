@@ -67,7 +67,7 @@ pub fn check(
         })
         .collect();
     let check = |&(server, contract, over): &_| check_one(&host, server, contract, over, key);
-    let live = Live::begin("checking servers".into(), Shown::default(), &[]);
+    let live = Live::begin("checking servers".into(), &Shown::default(), &[]);
     let results = parallel::run(&live, &tasks, parallel::jobs(jobs), &stopped, &check);
     drop(live);
     let states: Vec<_> = tasks

@@ -153,7 +153,7 @@ fn selected<'a>(
 
 /// Does something that takes a while, and says so: on a terminal in a line that goes away.
 fn progress<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    let live = Live::begin(what.to_owned(), Shown::default(), &[]);
+    let live = Live::begin(what.to_owned(), &Shown::default(), &[]);
     live.line(|| what.to_owned());
     work()
 }

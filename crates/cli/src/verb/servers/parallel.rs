@@ -132,7 +132,7 @@ mod tests {
             quiet: true,
             ..Shown::default()
         };
-        Live::begin(String::new(), shown, &[])
+        Live::begin(String::new(), &shown, &[])
     }
 
     #[test]

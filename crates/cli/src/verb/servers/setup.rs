@@ -181,7 +181,7 @@ fn install_and_build(
         uses: registry(server),
     });
     let tasks: Vec<_> = installs.chain(builds).collect();
-    let live = Live::begin("setting up servers".into(), Shown::default(), &[]);
+    let live = Live::begin("setting up servers".into(), &Shown::default(), &[]);
     // One that cannot be had must not keep the others from being set up.
     let work = |step: &Step<'_>| {
         let (server, result) = match step {
