@@ -178,6 +178,9 @@ enum What {
         /// The command as it was before; what it is compared with lies beside this program
         #[arg(long, value_name = "PROGRAM")]
         before: PathBuf,
+        /// Only URLs of this scheme; may be repeated
+        #[arg(long, value_name = "SCHEME", value_parser = ["tcp", "http", "https"])]
+        only: Vec<String>,
     },
     /// Capacity searches of one server: do they agree, and do they say so when they cannot know?
     Capacity {
@@ -372,8 +375,11 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         }
         What::Others => bench.run("others", |rig| others::run(rig, rounds(5), seconds(3.0)))?,
         What::View { trials } => bench.run("view", |rig| view::run(rig, trials, rounds(5)))?,
-        What::Instructions { ref before } => bench.run("instructions", |rig| {
-            instructions::run(rig, before, rounds(5))
+        What::Instructions {
+            ref before,
+            ref only,
+        } => bench.run("instructions", |rig| {
+            instructions::run(rig, before, only, rounds(5))
         })?,
         What::Capacity {
             searches,

@@ -61,11 +61,11 @@ pub struct Instructions {
     missing: Vec<String>,
 }
 
-/// Counts the instructions of `before` and of the command beside this program, in turns.
+/// Counts the instructions of `before` and of the command beside this program, in turns; over all schemes of URLs, or some.
 ///
 /// # Errors
 /// When valgrind is not installed, the command has not been built, or a server does not start.
-pub fn run(rig: Rig, before: &Path, rounds: u32) -> Result<Instructions> {
+pub fn run(rig: Rig, before: &Path, only: &[String], rounds: u32) -> Result<Instructions> {
     let after = prony::program()?;
     let mut seen = Instructions {
         rows: Vec::new(),
@@ -79,6 +79,9 @@ pub fn run(rig: Rig, before: &Path, rounds: u32) -> Result<Instructions> {
         (Contract::HttpEcho, "http", load::PATH, None),
         (Contract::HttpEcho, "https", load::PATH, Some(&certificate)),
     ] {
+        if !only.is_empty() && !only.iter().any(|it| it == scheme) {
+            continue;
+        }
         let server = Ceiling::start_over(contract, false, certificate, rig.server)?;
         let url = format!("{scheme}://{}{path}", server.address);
         let contract = format!("{contract} ({scheme})");

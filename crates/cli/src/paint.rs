@@ -109,7 +109,7 @@ mod tests {
         let text = "new is slower than old: 30.0% fewer requests/s\n\n\
                     new vs old   change  95% CI            verdict\n\
                     requests/s   -30.0%  -31.7% to -28.3%  slower\n\
-                    p99 latency  +23.3%  -7.3% to +63.8%   inconclusive (needs 44.8% or more)\n\
+                    p99 latency  +23.3%  -7.3% to +63.8%   inconclusive (needs 44.8%)\n\
                     warning: noisy-host: other processes\n";
         let painted = report(text);
         assert_eq!(console::strip_ansi_codes(&painted), text);

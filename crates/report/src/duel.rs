@@ -223,7 +223,11 @@ fn figures(report: &DuelReport) -> Table {
     let mut columns = vec![("side", Align::Left)];
     let heads: Vec<String> = quantities
         .iter()
-        .map(|quantity| format!("{} ±95%", quantity.label()))
+        .map(|quantity| {
+            // Short enough for 80 columns: of sides, times are response times.
+            let label = quantity.label().trim_end_matches(" latency");
+            format!("{label} ±95%")
+        })
         .collect();
     columns.extend(heads.iter().map(|head| (head.as_str(), Align::Right)));
     columns.push(("memory", Align::Right));
@@ -313,7 +317,7 @@ pub fn verdict(one: &Comparison) -> String {
             format!("inconclusive: {}", withheld.cause.short())
         }
         (Verdict::Inconclusive, None, Some(effect)) if effect < 1.0 => {
-            format!("inconclusive (needs {} or more)", show::percent(effect))
+            format!("inconclusive (needs {})", show::percent(effect))
         }
         (verdict, _, _) if one.at_least => format!("{verdict}, at least"),
         (verdict, _, _) => called(verdict, one.band),

@@ -4,40 +4,32 @@ use super::super::{
     Answer, Booked, Ending, Events, Fault, HeadBytes, Pace, Progress, Session, Token,
 };
 use prony_record::{ByRequest, BySession, Grpc};
-use std::any::Any;
 
-/// [`Session`] as an object. All methods but `conn` are its own; a connection's state is one that `conn` has made.
+/// [`Session`] as an object, which keeps the states of connections itself, by slot. All methods but `begin` are those of a
+/// session.
 pub(super) trait Inner<T> {
-    /// The state of a connection not yet opened.
-    fn conn(&self) -> Box<dyn Any>;
-    fn opened(
-        &mut self,
-        conn: &mut dyn Any,
-        slot: u32,
-        out: &mut Vec<u8>,
-        events: &mut dyn Events<T>,
-    );
-    fn accepts(&self, conn: &dyn Any) -> bool;
-    fn request(&mut self, conn: &mut dyn Any, slot: u32, token: T, out: &mut Vec<u8>);
+    /// Begins with a new state for a slot. Before the first of the other methods for a connection.
+    fn begin(&mut self, slot: u32);
+    fn opened(&mut self, slot: u32, out: &mut Vec<u8>, events: &mut dyn Events<T>);
+    fn accepts(&self, slot: u32) -> bool;
+    fn request(&mut self, slot: u32, token: T, out: &mut Vec<u8>);
     fn received(
         &mut self,
-        conn: &mut dyn Any,
         slot: u32,
         bytes: &[u8],
         out: &mut Vec<u8>,
         events: &mut dyn Events<T>,
     ) -> Result<(), Fault>;
-    fn end(&mut self, conn: &mut dyn Any, slot: u32, events: &mut dyn Events<T>);
-    fn cancel(&mut self, conn: &mut dyn Any, slot: u32, token: T, out: &mut Vec<u8>) -> bool;
+    fn end(&mut self, slot: u32, events: &mut dyn Events<T>);
+    fn cancel(&mut self, slot: u32, token: T, out: &mut Vec<u8>) -> bool;
     fn first_head(&self) -> &[u8];
-    fn rests(&self) -> bool;
-    fn pace(&mut self, conn: &mut dyn Any, slot: u32) -> Pace;
+    fn pace(&mut self, slot: u32) -> Pace;
     fn ended(&self) -> bool;
-    fn failed(&mut self, conn: &mut dyn Any, token: T, booked: Booked, ending: Ending);
-    fn how_ended(&self, conn: &dyn Any) -> &'static str;
-    fn progress(&self, conn: &dyn Any, token: T) -> Progress;
+    fn failed(&mut self, slot: u32, token: T, booked: Booked, ending: Ending);
+    fn how_ended(&self, slot: u32) -> &'static str;
+    fn progress(&self, slot: u32, token: T) -> Progress;
     fn streams_allowed(&self) -> Option<u32>;
-    fn said_goodbye(&self, conn: &dyn Any) -> bool;
+    fn said_goodbye(&self, slot: u32) -> bool;
     fn heads(&mut self) -> HeadBytes;
     fn grpc(&mut self) -> Option<Grpc>;
     fn by_request(&mut self) -> Vec<ByRequest>;
@@ -46,21 +38,16 @@ pub(super) trait Inner<T> {
 
 /// A session as an object.
 pub(super) fn erased<'a, P: Session + 'a>(session: P) -> Box<dyn Inner<P::Token> + 'a> {
-    Box::new(Erased(session))
+    Box::new(Erased {
+        session,
+        conns: Vec::new(),
+    })
 }
 
-struct Erased<P>(P);
-
-/// The state of a connection of `P`.
-///
-/// # Panics
-/// When another session has made it.
-fn of<P: Session>(conn: &dyn Any) -> &P::Conn {
-    conn.downcast_ref().expect("a session gets its own states")
-}
-
-fn of_mut<P: Session>(conn: &mut dyn Any) -> &mut P::Conn {
-    conn.downcast_mut().expect("a session gets its own states")
+struct Erased<P: Session> {
+    session: P,
+    /// The connections' states, by slot.
+    conns: Vec<P::Conn>,
 }
 
 /// Events of a session that does not know who hears them.
@@ -97,103 +84,96 @@ impl<T> Events<T> for Forward<'_, T> {
 }
 
 impl<T: Token, P: Session<Token = T>> Inner<T> for Erased<P> {
-    fn conn(&self) -> Box<dyn Any> {
-        Box::new(P::Conn::default())
+    fn begin(&mut self, slot: u32) {
+        let slot = slot as usize;
+        if slot >= self.conns.len() {
+            self.conns.resize_with(slot + 1, P::Conn::default);
+        }
+        self.conns[slot] = P::Conn::default();
     }
 
-    fn opened(
-        &mut self,
-        conn: &mut dyn Any,
-        slot: u32,
-        out: &mut Vec<u8>,
-        events: &mut dyn Events<T>,
-    ) {
-        let conn = of_mut::<P>(conn);
-        self.0.opened(conn, slot, out, &mut Forward(events));
+    fn opened(&mut self, slot: u32, out: &mut Vec<u8>, events: &mut dyn Events<T>) {
+        let conn = &mut self.conns[slot as usize];
+        self.session.opened(conn, slot, out, &mut Forward(events));
     }
 
-    fn accepts(&self, conn: &dyn Any) -> bool {
-        self.0.accepts(of::<P>(conn))
+    fn accepts(&self, slot: u32) -> bool {
+        self.session.accepts(&self.conns[slot as usize])
     }
 
-    fn request(&mut self, conn: &mut dyn Any, slot: u32, token: T, out: &mut Vec<u8>) {
-        let conn = of_mut::<P>(conn);
-        self.0.request(conn, slot, token, out);
+    fn request(&mut self, slot: u32, token: T, out: &mut Vec<u8>) {
+        let conn = &mut self.conns[slot as usize];
+        self.session.request(conn, slot, token, out);
     }
 
     fn received(
         &mut self,
-        conn: &mut dyn Any,
         slot: u32,
         bytes: &[u8],
         out: &mut Vec<u8>,
         events: &mut dyn Events<T>,
     ) -> Result<(), Fault> {
-        let conn = of_mut::<P>(conn);
-        self.0
+        let conn = &mut self.conns[slot as usize];
+        self.session
             .received(conn, slot, bytes, out, &mut Forward(events))
     }
 
-    fn end(&mut self, conn: &mut dyn Any, slot: u32, events: &mut dyn Events<T>) {
-        let conn = of_mut::<P>(conn);
-        self.0.end(conn, slot, &mut Forward(events));
+    fn end(&mut self, slot: u32, events: &mut dyn Events<T>) {
+        let conn = &mut self.conns[slot as usize];
+        self.session.end(conn, slot, &mut Forward(events));
     }
 
-    fn cancel(&mut self, conn: &mut dyn Any, slot: u32, token: T, out: &mut Vec<u8>) -> bool {
-        let conn = of_mut::<P>(conn);
-        self.0.cancel(conn, slot, token, out)
+    fn cancel(&mut self, slot: u32, token: T, out: &mut Vec<u8>) -> bool {
+        let conn = &mut self.conns[slot as usize];
+        self.session.cancel(conn, slot, token, out)
     }
 
     fn first_head(&self) -> &[u8] {
-        self.0.first_head()
+        self.session.first_head()
     }
 
-    fn rests(&self) -> bool {
-        self.0.rests()
-    }
-
-    fn pace(&mut self, conn: &mut dyn Any, slot: u32) -> Pace {
-        self.0.pace(of_mut::<P>(conn), slot)
+    fn pace(&mut self, slot: u32) -> Pace {
+        self.session.pace(&mut self.conns[slot as usize], slot)
     }
 
     fn ended(&self) -> bool {
-        self.0.ended()
+        self.session.ended()
     }
 
-    fn failed(&mut self, conn: &mut dyn Any, token: T, booked: Booked, ending: Ending) {
-        let conn = of_mut::<P>(conn);
-        self.0.failed(conn, token, booked, ending);
+    fn failed(&mut self, slot: u32, token: T, booked: Booked, ending: Ending) {
+        let conn = &mut self.conns[slot as usize];
+        self.session.failed(conn, token, booked, ending);
     }
 
-    fn how_ended(&self, conn: &dyn Any) -> &'static str {
-        self.0.how_ended(of::<P>(conn))
+    fn how_ended(&self, slot: u32) -> &'static str {
+        self.session.how_ended(&self.conns[slot as usize])
     }
 
-    fn progress(&self, conn: &dyn Any, token: T) -> Progress {
-        self.0.progress(of::<P>(conn), token)
+    fn progress(&self, slot: u32, token: T) -> Progress {
+        self.session.progress(&self.conns[slot as usize], token)
     }
 
     fn streams_allowed(&self) -> Option<u32> {
-        self.0.streams_allowed()
+        self.session.streams_allowed()
     }
 
-    fn said_goodbye(&self, conn: &dyn Any) -> bool {
-        self.0.said_goodbye(of::<P>(conn))
+    fn said_goodbye(&self, slot: u32) -> bool {
+        self.session.said_goodbye(&self.conns[slot as usize])
     }
 
     fn heads(&mut self) -> HeadBytes {
-        self.0.heads()
+        self.session.heads()
     }
 
     fn grpc(&mut self) -> Option<Grpc> {
-        self.0.grpc()
+        self.session.grpc()
     }
 
     fn by_request(&mut self) -> Vec<ByRequest> {
-        self.0.by_request()
+        self.session.by_request()
     }
 
     fn by_session(&mut self) -> Vec<BySession> {
-        self.0.by_session()
+        self.session.by_session()
     }
 }

@@ -26,7 +26,6 @@ use super::{Booked, Ending, Events, Fault, HeadBytes, Pace, PlainBytes, Progress
 use prony_record::{ByRequest, BySession, Tls as Seen};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, HandshakeKind};
-use std::any::Any;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
@@ -37,6 +36,8 @@ const EXCERPT: usize = 64;
 /// sessions over TLS.
 pub(crate) struct Tls<'a, T> {
     inner: Box<dyn Inner<T> + 'a>,
+    /// Asked in every turn of the load loop, and constant.
+    rests: bool,
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
     connector: Connector,
@@ -52,23 +53,19 @@ pub(crate) struct Tls<'a, T> {
 #[derive(Default)]
 pub(crate) struct TlsConn {
     tls: Option<Box<ClientConnection>>,
-    /// The inner session's state, once it is needed.
-    inner: Option<Box<dyn Any>>,
+    /// Slot of the inner session's state, once that has begun.
+    slot: Option<u32>,
     /// The handshake is done.
     ready: bool,
     /// The server has said that nothing more comes.
     closed: bool,
 }
 
-/// The inner session's state of a connection, from [`TlsConn::inner`].
-fn state<'c, T>(inner: &'c mut Option<Box<dyn Any>>, session: &dyn Inner<T>) -> &'c mut dyn Any {
-    &mut **inner.get_or_insert_with(|| session.conn())
-}
-
 impl<'a, T: Token> Tls<'a, T> {
     /// `inner` over TLS, as the connector says.
     pub(crate) fn new<P: Session<Token = T> + 'a>(inner: P, connector: &Connector) -> Self {
         Self {
+            rests: inner.rests(),
             inner: inner::erased(inner),
             config: connector.config(),
             name: connector.name.clone(),
@@ -96,6 +93,14 @@ impl<'a, T: Token> Tls<'a, T> {
         resumed
     }
 
+    /// The inner session's state of a connection is a new one, unless it has begun.
+    fn begin(&mut self, conn: &mut TlsConn, slot: u32) {
+        if conn.slot.is_none() {
+            self.inner.begin(slot);
+            conn.slot = Some(slot);
+        }
+    }
+
     /// Hands what was decrypted to the inner session, record by record.
     fn deliver(
         &mut self,
@@ -106,7 +111,6 @@ impl<'a, T: Token> Tls<'a, T> {
         let Some(tls) = &mut conn.tls else {
             return Ok(());
         };
-        let inner = state(&mut conn.inner, &*self.inner);
         let mut reader = tls.reader();
         loop {
             // An error says that nothing is there, or that the connection has ended.
@@ -118,9 +122,7 @@ impl<'a, T: Token> Tls<'a, T> {
             }
             let length = bytes.len();
             self.passed.received += length as u64;
-            let result = self
-                .inner
-                .received(inner, slot, bytes, &mut self.plain, events);
+            let result = self.inner.received(slot, bytes, &mut self.plain, events);
             if let Err(Fault::Unsolicited { at }) = &result {
                 let rest = bytes.get(*at..).unwrap_or(bytes);
                 self.unsolicited = rest[..rest.len().min(EXCERPT)].to_vec();
@@ -150,10 +152,11 @@ impl<T: Token> Session for Tls<'_, T> {
     fn opened(
         &mut self,
         conn: &mut Self::Conn,
-        _slot: u32,
+        slot: u32,
         out: &mut Vec<u8>,
         _events: &mut impl Events<T>,
     ) {
+        self.begin(conn, slot);
         // The name and the configuration were tried before the load: this does not fail.
         let config = Arc::clone(&self.config);
         if let Ok(mut tls) = ClientConnection::new(config, self.name.clone()) {
@@ -165,13 +168,11 @@ impl<T: Token> Session for Tls<'_, T> {
 
     #[inline]
     fn accepts(&self, conn: &Self::Conn) -> bool {
-        let inner = conn.inner.as_deref();
-        inner.is_some_and(|inner| self.inner.accepts(inner))
+        conn.slot.is_some_and(|slot| self.inner.accepts(slot))
     }
 
     fn request(&mut self, conn: &mut Self::Conn, slot: u32, token: T, out: &mut Vec<u8>) {
-        let inner = state(&mut conn.inner, &*self.inner);
-        self.inner.request(inner, slot, token, &mut self.plain);
+        self.inner.request(slot, token, &mut self.plain);
         if let Some(tls) = &mut conn.tls {
             self.encrypt(tls, out);
         }
@@ -204,8 +205,7 @@ impl<T: Token> Session for Tls<'_, T> {
                 conn.ready = true;
                 let resumed = self.done(tls);
                 events.secured(resumed);
-                let inner = state(&mut conn.inner, &*self.inner);
-                self.inner.opened(inner, slot, &mut self.plain, events);
+                self.inner.opened(slot, &mut self.plain, events);
             }
             // What came whole before an error counts.
             self.deliver(conn, slot, events)?;
@@ -227,22 +227,23 @@ impl<T: Token> Session for Tls<'_, T> {
     fn end(&mut self, conn: &mut Self::Conn, slot: u32, events: &mut impl Events<T>) {
         // Without the server's last word, what the end of the connection would complete is cut off.
         if conn.closed {
-            let inner = state(&mut conn.inner, &*self.inner);
-            self.inner.end(inner, slot, events);
+            self.inner.end(slot, events);
         }
     }
 
     fn how_ended(&self, conn: &Self::Conn) -> &'static str {
-        match &conn.inner {
-            Some(inner) if conn.closed || self.said_goodbye(conn) => self.inner.how_ended(&**inner),
+        match conn.slot {
+            Some(slot) if conn.ready && (conn.closed || self.said_goodbye(conn)) => {
+                self.inner.how_ended(slot)
+            }
             _ if conn.ready => "the server closed the connection without TLS's close_notify",
             _ => "the server closed the connection during the TLS handshake",
         }
     }
 
     fn progress(&self, conn: &Self::Conn, token: T) -> Progress {
-        let inner = conn.inner.as_deref();
-        inner.map_or(Progress::Unknown, |inner| self.inner.progress(inner, token))
+        let progress = |slot| self.inner.progress(slot, token);
+        conn.slot.map_or(Progress::Unknown, progress)
     }
 
     fn streams_allowed(&self) -> Option<u32> {
@@ -250,8 +251,8 @@ impl<T: Token> Session for Tls<'_, T> {
     }
 
     fn said_goodbye(&self, conn: &Self::Conn) -> bool {
-        let inner = conn.inner.as_deref();
-        inner.is_some_and(|inner| self.inner.said_goodbye(inner))
+        let slot = conn.slot.filter(|_| conn.ready);
+        slot.is_some_and(|slot| self.inner.said_goodbye(slot))
     }
 
     fn unsolicited<'a>(&'a self, _received: &'a [u8]) -> &'a [u8] {
@@ -259,8 +260,7 @@ impl<T: Token> Session for Tls<'_, T> {
     }
 
     fn cancel(&mut self, conn: &mut Self::Conn, slot: u32, token: T, out: &mut Vec<u8>) -> bool {
-        let inner = state(&mut conn.inner, &*self.inner);
-        let cancelled = self.inner.cancel(inner, slot, token, &mut self.plain);
+        let cancelled = self.inner.cancel(slot, token, &mut self.plain);
         if let Some(tls) = &mut conn.tls {
             self.encrypt(tls, out);
         }
@@ -273,13 +273,13 @@ impl<T: Token> Session for Tls<'_, T> {
 
     #[inline]
     fn rests(&self) -> bool {
-        self.inner.rests()
+        self.rests
     }
 
     #[inline]
     fn pace(&mut self, conn: &mut Self::Conn, slot: u32) -> Pace {
-        let inner = state(&mut conn.inner, &*self.inner);
-        self.inner.pace(inner, slot)
+        self.begin(conn, slot);
+        self.inner.pace(slot)
     }
 
     #[inline]
@@ -288,8 +288,9 @@ impl<T: Token> Session for Tls<'_, T> {
     }
 
     fn failed(&mut self, conn: &mut Self::Conn, token: T, booked: Booked, ending: Ending) {
-        let inner = state(&mut conn.inner, &*self.inner);
-        self.inner.failed(inner, token, booked, ending);
+        if let Some(slot) = conn.slot {
+            self.inner.failed(slot, token, booked, ending);
+        }
     }
 
     fn plain(&mut self) -> Option<PlainBytes> {
