@@ -68,7 +68,7 @@ impl Prepared {
         match failed.len() {
             0 => Ok(()),
             n => Err(format!(
-                "{n} of {kinds} requests in {} get wrong responses:{}{}",
+                "{n} of {kinds} in {} got no right response:{}{}",
                 inert::line(file),
                 failed.concat(),
                 match kinds - all.len() {
