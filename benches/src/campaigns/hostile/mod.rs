@@ -397,7 +397,7 @@ impl fmt::Display for Hostile {
             self.servers,
             if self.tls { " behind TLS" } else { "" }
         )?;
-        let mut table = Table::new(["class", "loads", "told right", "told wrong"]);
+        let mut table = Table::new(["class", "loads", "correct", "wrong"]);
         for (class, told) in &self.classes {
             table.row([
                 (*class).to_owned(),
