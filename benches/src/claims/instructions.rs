@@ -61,7 +61,8 @@ pub struct Instructions {
     missing: Vec<String>,
 }
 
-/// Counts the instructions of `before` and of the command beside this program, in turns; over all schemes of URLs, or some.
+/// Counts the instructions of `before` and of the command in this program's folder, alternately. `only`: schemes of URLs;
+/// empty: all.
 ///
 /// # Errors
 /// When valgrind is not installed, the command has not been built, or a server does not start.

@@ -37,11 +37,14 @@ static FAILED: AtomicBool = AtomicBool::new(false);
 /// The file that takes the place of standard output (`--output`).
 static FILE: OnceLock<File> = OnceLock::new();
 
-/// Sends all later output to this file. An older file keeps its content until there is a result.
+/// Sends all later output to this file; `-` is standard output. An older file keeps its content until there is a result.
 ///
 /// # Errors
 /// When it cannot be written.
 pub fn to(path: &Path) -> std::io::Result<()> {
+    if path.as_os_str() == "-" {
+        return Ok(());
+    }
     let mut options = OpenOptions::new();
     let file = options
         .write(true)
@@ -55,8 +58,8 @@ pub fn to(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// To standard output, or the file in its place, at once. A disk that is full is an error, unlike a reader that has gone;
-/// what is measured is kept all the same, so the command goes on, and [fails](failed) at its end.
+/// To standard output, or the file in its place, at once. A full disk is an error, a closed pipe is not. Either way the
+/// notebook keeps the measurement, so the command continues, and [fails](failed) at its end.
 pub fn out(text: Arguments<'_>) {
     write(|to| to.write_fmt(text));
 }

@@ -100,7 +100,7 @@ pub fn rigs(
     if words.iter().any(|word| word == SLURM) {
         if words.len() > 1 {
             return Err(usage!(
-                "--shard-rounds slurm stands for every node: leave out the other rigs"
+                "--shard-rounds slurm names every node: leave out the other rigs"
             ));
         }
         machines.hosts = Some(SLURM.to_owned());

@@ -12,8 +12,8 @@ use serde::Deserialize;
 use std::process::Command;
 use std::time::Instant;
 
-/// Time limit of a duel of a side with itself: many short ones say more of false differences than a few long ones. Most
-/// applications have three rounds in it.
+/// Time limit of a duel of a side with itself: many short ones say more of false differences than a few long ones. It is
+/// enough for two rounds of most applications, also on a slow machine.
 const SHORT: [&str; 2] = ["--max-time", "90s"];
 /// Trials of a long search: starts, and the length of each.
 const LONG: [&str; 4] = ["--starts", "12", "-d", "20s"];

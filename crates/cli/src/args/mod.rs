@@ -123,7 +123,7 @@ pub struct Shown {
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
-    /// File for the result
+    /// File for the result; - for standard output
     ///
     /// The report, or the JSON of --json, instead of standard output.
     #[arg(long, short, value_name = "FILE")]

@@ -113,6 +113,9 @@ fn a_result_goes_to_the_file_that_is_named() {
     place.prony(&load).with(0);
     let report = std::fs::read_to_string(&file).unwrap();
     assert!(report.contains("20 ok, 0 failed"), "{report}");
+    let stdout = ["load", "-q", "-n", "20", "-c", "1", "-o", "-", &url];
+    let done = place.prony(&stdout).with(0);
+    assert!(done.stdout.contains("20 ok, 0 failed"), "{done}");
     // Nothing is loaded for a file that cannot be written.
     let nowhere = ["load", "-n", "20", "--output", "/no/such/file", &url];
     let done = place.refused(&nowhere);
