@@ -1,6 +1,6 @@
 //! Calls of gRPC from the command line.
 
-use crate::args::grpc::{Called, Grpc, Messages};
+use crate::args::grpc::{Grpc, Messages};
 use crate::args::request::{Request, Statuses};
 use crate::request::text_or_file;
 use miette::{IntoDiagnostic, Result, miette};
@@ -8,7 +8,7 @@ use prony_engine::protocol::Expect;
 use prony_engine::protocol::grpc::{Call, GrpcExpect};
 use prony_lab::grpc::{Method, Rpc, Schema};
 
-const URL: &str = "grpc://HOST:PORT/package.Service/Method, or grpcs:// over TLS";
+pub const URL: &str = "grpc://HOST:PORT/package.Service/Method, or grpcs:// over TLS";
 
 impl Grpc {
     fn is_given(&self) -> bool {
@@ -38,19 +38,6 @@ impl Grpc {
                 help = "without --proto, --message @FILE has the encoded message",
                 "--message is JSON, which needs the .proto file of the method: --proto FILE"
             )),
-        }
-    }
-}
-
-impl Called {
-    /// Where nothing is called: nothing may have been said about it.
-    pub fn unused(&self) -> Result<()> {
-        match self.message {
-            Some(_) => Err(usage!(
-                help = URL,
-                "--message is for gRPC, and nothing is called"
-            )),
-            None => self.grpc.unused(),
         }
     }
 }
@@ -136,5 +123,6 @@ pub fn rpc(grpc: &Grpc, message: Option<&str>, request: &Request, path: &str) ->
             content,
         },
         output: method.as_ref().map(Method::answers),
+        limits: request.limits.accepted(),
     })
 }

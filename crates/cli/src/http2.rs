@@ -7,9 +7,7 @@ use crate::args::ws::Messages;
 use crate::target::{self, Address, is_url};
 use miette::{Result, miette};
 use prony_engine::Target;
-use prony_engine::protocol::Mix;
 use prony_engine::protocol::h2::probe;
-use prony_engine::protocol::mix::MixH2;
 use prony_engine::protocol::tls::speaks_tls;
 use prony_lab::side::{self, Side, What};
 use prony_record::load::{KeyKind, Over};
@@ -30,26 +28,16 @@ pub struct ProtocolOptions<'a> {
 impl ProtocolOptions<'_> {
     /// Are options of TLS, of HTTP/2 and of connections given, if at all, where they are used? `sides` are words of the command line.
     pub fn fit(&self, sides: &[String]) -> Result<()> {
-        let is_called = |side: &String| {
-            side.starts_with("grpc://")
-                || side.starts_with("grpcs://")
-                || (self.calls && !is_url(side))
-        };
-        let over_tls = |side: &String| side.starts_with("https://") || side.starts_with("grpcs://");
-        let handshakes = |side: &String| over_tls(side) || side.starts_with("wss://");
         self.one_for_each(sides)?;
         let spoken = |(place, side): &(usize, &String)| match is_url(side) {
             false => self.calls || self.protocol.over(*place).is_http2(),
-            true => {
-                let named = side.starts_with("h2c://") || is_called(side);
-                named || (over_tls(side) && self.protocol.over(*place) == Over::H2)
-            }
+            true => target::parse(side).is_ok_and(|it| self.protocol.is_h2(*place, &it)),
         };
-        if !sides.iter().any(handshakes) {
-            self.tls.unused()?;
-        }
         let urls = sides.iter().filter(|side| is_url(side));
         let urls: Vec<Address> = urls.map(|url| target::parse(url)).collect::<Result<_>>()?;
+        if !urls.iter().any(|url| url.tls) {
+            self.tls.unused()?;
+        }
         self.connect.fit(&urls)?;
         for (place, side) in sides.iter().enumerate().filter(|(_, side)| is_url(side)) {
             if let Some(protocol) = self.protocol.at(place) {
@@ -76,6 +64,9 @@ impl ProtocolOptions<'_> {
     /// One protocol for all sides, or one for each; WebSocket for all or for none.
     fn one_for_each(&self, sides: &[String]) -> Result<()> {
         let (given, sides) = (self.protocol.given(), sides.len());
+        if given.len() > 1 && sides == 1 {
+            return Err(usage!("--protocol: there is one server here"));
+        }
         if given.len() > 1 && given.len() != sides {
             return Err(usage!(
                 help = "--protocol plain,tls for two sides",
@@ -143,31 +134,10 @@ impl ProtocolArgs {
         }
     }
 
-    /// The requests of a mix as they are sent to this address over HTTP/2.
-    pub fn speaks(&self, mut mix: Mix, address: &Address) -> Result<Mix> {
-        let (window, secure) = (self.window(), address.tls);
-        mix.speak_http2(MixH2 { window, secure })
-            .map_err(|forbidden| usage!("{forbidden}"))?;
-        Ok(mix)
-    }
-
-    /// Is a server spoken to over HTTP/2 whose URL this is?
-    pub fn is_spoken(&self, address: &Address) -> Result<bool> {
-        if self.given().len() > 1 {
-            return Err(usage!("--protocol: there is one server here"));
-        }
-        let given = self.at(0);
-        if let Some(protocol) = given {
-            protocol.fits(address)?;
-        }
-        let spoken = given == Some(Protocol::Http(Over::H2)) || address.h2c || address.grpc;
-        if !spoken && (self.streams.is_some() || self.window.is_some()) {
-            return Err(usage!(
-                help = SPOKEN_BY,
-                "--streams and --window are for HTTP/2"
-            ));
-        }
-        Ok(spoken)
+    /// Is HTTP/2 spoken with the server of this URL, at this place of the command line?
+    pub fn is_h2(&self, place: usize, address: &Address) -> bool {
+        let over_tls = address.tls && !address.ws;
+        address.h2c || address.grpc || (over_tls && self.over(place) == Over::H2)
     }
 }
 

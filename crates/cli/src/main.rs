@@ -22,11 +22,13 @@ mod paint;
 mod place;
 mod request;
 mod rigs;
+mod running;
 mod target;
 mod texts;
 mod tls;
 mod typed;
 mod verb;
+mod workload;
 mod ws;
 
 use args::{Cli, Command};

@@ -1,11 +1,11 @@
 //! A request from the command line, with what is expected of its answer.
 
-use crate::args::request::{Encoding, Login, Request, Statuses};
+use crate::args::request::{AnswerLimits, Encoding, Login, Request, Statuses};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use miette::{Result, miette};
 use prony_engine::protocol::mix::text;
-use prony_engine::protocol::{Expect, Mix};
+use prony_engine::protocol::{Expect, Limits, Mix};
 use prony_lab::requests::verify::Way;
 
 /// Note that a comparison prints when its file of requests has pauses.
@@ -14,7 +14,12 @@ pub const PAUSES: &str = "the pauses of the sessions are left out: with them the
 impl Request {
     /// Has the user said anything about it?
     pub fn is_given(&self) -> bool {
-        self.is_described() || self.login.user.is_some() || self.encoding.compressed
+        let limits = &self.limits;
+        self.is_described()
+            || self.login.user.is_some()
+            || self.encoding.compressed
+            || limits.max_head.is_some()
+            || limits.max_body.is_some()
     }
 
     /// Has the user said what is asked or expected? Who asks is not counted, nor how answers may come.
@@ -106,6 +111,17 @@ impl Request {
             }
         };
         Ok(Expect { status, ..expect })
+    }
+}
+
+impl AnswerLimits {
+    /// The limits: those that were given, else the usual ones.
+    pub fn accepted(&self) -> Limits {
+        let usual = Limits::default();
+        Limits {
+            head: self.max_head.unwrap_or(usual.head),
+            body: self.max_body.unwrap_or(usual.body),
+        }
     }
 }
 

@@ -1,12 +1,10 @@
 //! TLS as the command line has it, and what is found out about a server before it is loaded.
 
 use crate::args::tls::Tls;
-use crate::target::Address;
 use miette::{Result, miette};
 use prony_engine::Target;
 use prony_engine::protocol::h2;
 use prony_engine::protocol::tls::{ProbeError, TlsOptions, probe};
-use prony_remote::Fleet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -74,28 +72,6 @@ pub fn tried(url: &str, target: &Target, options: &TlsOptions, timeout: Duration
         }
         Err(error) => Err(miette!(help = error.help(), "{url}: {error}")),
     }
-}
-
-/// How a server is spoken to, over HTTP/2 or not, whose URL this is: none without TLS, of which nothing may have been said then. With TLS, it is
-/// tried first, from the machines that are to load it.
-pub fn settled(
-    tls: &Tls,
-    (url, address): (&str, &Address),
-    target: &Target,
-    timeout: Duration,
-    (fleet, http2): (Option<&Fleet>, bool),
-) -> Result<Option<TlsOptions>> {
-    if !address.tls {
-        return tls.unused().map(|()| None);
-    }
-    let options = tls.options(&address.host, http2)?;
-    match fleet {
-        None => tried(url, target, &options, timeout)?,
-        Some(fleet) => fleet
-            .probe(target, &options, timeout)
-            .map_err(|error| miette!("{url}: {error}"))?,
-    }
-    Ok(Some(options))
 }
 
 /// Prints that a server to which nothing came through over HTTP/1.1 agrees to HTTP/2, if it does.

@@ -3,14 +3,13 @@
 use crate::args::request::Request;
 use crate::args::ws::Messages;
 use crate::http2::ProtocolOptions;
-use crate::target::Address;
 use miette::{Result, miette};
+use prony_engine::Target;
+use prony_engine::protocol::tls;
 use prony_engine::protocol::tls::{ProbeError, TlsOptions};
 use prony_engine::protocol::ws::{Upgrade, probe};
-use prony_engine::protocol::{HttpRequest, tls};
-use prony_engine::{Dialogue, Target};
 use prony_lab::contract::Contract;
-use prony_lab::side::Workload;
+use prony_lab::workload::Workload;
 use prony_record::Load;
 use std::time::Duration;
 
@@ -69,17 +68,16 @@ impl ProtocolOptions<'_> {
     }
 }
 
-/// The handshake with this address.
-pub fn upgrade(request: &Request, messages: &Messages, address: &Address) -> Result<Upgrade> {
-    request.fits_handshake()?;
-    let get = HttpRequest {
-        headers: request.fields()?,
-        ..HttpRequest::get(&*address.authority, &*address.path)
+/// The handshake with the server of this name; none where WebSocket is not spoken.
+pub fn upgrade(workload: &Workload, authority: &str) -> Result<Option<Upgrade>> {
+    let Workload::Socket(socket) = workload else {
+        return Ok(None);
     };
-    Upgrade::new(&get, &messages.subprotocols).map_err(|reserved| {
-        let help = "subprotocols are offered with --subprotocol NAME";
-        usage!(help = help, "{reserved}")
-    })
+    let help = "subprotocols are offered with --subprotocol NAME";
+    let upgrade = socket.upgrade(authority);
+    upgrade
+        .map(Some)
+        .map_err(|reserved| usage!(help = help, "{reserved}"))
 }
 
 /// Tries a server with one connection, so that what cannot work is said before anything is loaded.
@@ -101,12 +99,4 @@ pub fn tried(
     }
     probe(target, tls, upgrade, timeout)
         .map_err(|error| miette!(help = error.help(), "{url}: {error}"))
-}
-
-/// The upgrade of a dialogue over WebSocket.
-pub fn of(dialogue: &Dialogue) -> Option<&Upgrade> {
-    match dialogue {
-        Dialogue::Ws(messages) => Some(&messages.upgrade),
-        _ => None,
-    }
 }

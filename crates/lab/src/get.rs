@@ -4,9 +4,9 @@
 use crate::contract::{SILENCE_LIMIT, fetch};
 use crate::over_h2;
 use crate::side::Http2;
+use crate::workload::Endpoint;
 use prony_engine::protocol::encoding::ACCEPTED;
 use prony_engine::protocol::h2::{self, H2Exchange};
-use prony_engine::protocol::mix::MixH2;
 use prony_engine::protocol::tls::speaks_tls;
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits, Mix};
 use prony_engine::{Dialogue, H2Requests, Target};
@@ -38,32 +38,8 @@ pub struct Get {
     /// Expectation of every answer. Where it leaves the status or the body open, the server's first answers decide what
     /// is expected from then on.
     pub expect: Expect,
-}
-
-/// How a server is spoken to.
-#[derive(Debug, Clone, Copy)]
-pub struct Endpoint<'a> {
-    /// Name by which requests call the server: the `Host` field of HTTP/1.1, and `:authority` of HTTP/2.
-    pub authority: &'a str,
-    /// The server is loaded over TLS.
-    pub tls: bool,
-    /// How HTTP/2 is spoken; none: HTTP/1.1 is.
-    pub http2: Option<Http2>,
-}
-
-impl Endpoint<'_> {
-    /// A mix, spoken so.
-    ///
-    /// # Errors
-    /// When it has a field that HTTP/2 has no place for, in words.
-    pub fn mix(&self, mut mix: Mix) -> Result<Mix, String> {
-        if let Some(Http2 { window }) = self.http2 {
-            let secure = self.tls;
-            mix.speak_http2(MixH2 { window, secure })
-                .map_err(|forbidden| forbidden.to_string())?;
-        }
-        Ok(mix)
-    }
+    /// How much of an answer is accepted.
+    pub limits: Limits,
 }
 
 /// A hint at the protocol of a server that does not answer HTTP/1.1; empty when it is not found out.
@@ -110,12 +86,7 @@ impl Get {
         keepalive: bool,
     ) -> Result<Dialogue, String> {
         let request = self.request(endpoint.authority, keepalive);
-        let over_h2 = |expect| {
-            H2Exchange::new(&request, endpoint.tls, expect)
-                .map_err(|forbidden| forbidden.to_string())
-        };
-        let limits = Limits::default();
-        let decoded = self.compressed.then_some(limits.body);
+        let decoded = self.compressed.then_some(self.limits.body);
         let answers = match endpoint.http2 {
             None => (1..=SAMPLES)
                 .map(|n| {
@@ -139,7 +110,7 @@ impl Get {
                 .collect::<Result<Vec<_>, _>>()?,
             Some(_) => {
                 // A field that cannot be sent is told before anything is.
-                over_h2(self.expect.clone())?;
+                self.expecting(self.expect.clone(), endpoint, keepalive)?;
                 over_h2::fetch(addr, &request, endpoint.tls, SAMPLES, SILENCE_LIMIT)?
                     .into_iter()
                     .map(|answer| Ok((answer.status, answer.decoded(decoded)?)))
@@ -175,7 +146,22 @@ impl Get {
             status_found: self.expect.status.is_none(),
             ..expect
         };
+        self.expecting(expect, endpoint, keepalive)
+    }
+
+    /// Returns what a load sends, and expects of every answer. With `keepalive`, connections stay open.
+    ///
+    /// # Errors
+    /// When it has a field that HTTP/2 has no place for, in words.
+    pub fn expecting(
+        &self,
+        expect: Expect,
+        endpoint: &Endpoint<'_>,
+        keepalive: bool,
+    ) -> Result<Dialogue, String> {
+        let (request, limits) = (self.request(endpoint.authority, keepalive), self.limits);
         Ok(match endpoint.http2 {
+            // A mix looks at bodies without their encodings, on a sample; a session that sends one request alone does not.
             _ if self.compressed => {
                 let mut mix = Mix::one("request", &request, &expect, limits);
                 mix.decode();
@@ -186,7 +172,10 @@ impl Get {
                 limits,
             },
             Some(Http2 { window }) => Dialogue::H2(Box::new(H2Requests {
-                exchanges: vec![over_h2(expect)?],
+                exchanges: vec![
+                    H2Exchange::new(&request, endpoint.tls, expect)
+                        .map_err(|forbidden| forbidden.to_string())?,
+                ],
                 limits,
                 window,
             })),

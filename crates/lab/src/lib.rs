@@ -9,6 +9,7 @@
 //! brought up, measured and recorded; [`run`], [`duel`], [`capacity`] and [`calibration`] orchestrate
 //! trials, tell an observer how it goes, and put what was measured into a journal ([`event`]).
 
+pub mod as_given;
 pub mod builder;
 pub mod calibration;
 mod canary;
@@ -36,7 +37,6 @@ mod pidfd;
 pub mod pilot;
 pub mod placement;
 pub mod port;
-pub mod prepared;
 pub mod process;
 pub mod recording;
 pub mod relay;
@@ -59,3 +59,4 @@ pub mod trial;
 pub mod warmup;
 pub mod watch;
 pub mod why;
+pub mod workload;

@@ -1,15 +1,11 @@
-//! Sides of a measurement, and the requests that they get.
+//! Sides of a measurement.
 
+use crate::as_given::AsGiven;
 use crate::builder::Built;
 use crate::catalog::Server;
 use crate::contract::Contract;
 use crate::experiment::Entrant;
-use crate::get::Get;
-use crate::grpc::Rpc;
 use crate::manifest::{Fill, Manifest, command};
-use crate::prepared::Prepared;
-use crate::requests::verify::RequestFile;
-use crate::socket::Socket;
 use crate::tree::Attached;
 use prony_engine::Target;
 use prony_engine::protocol::h2::WINDOW;
@@ -18,9 +14,7 @@ use prony_record::Load;
 use prony_record::load::{KeyKind, Over};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 
 /// A server of the catalog as it takes part.
 #[derive(Debug, Clone, Copy)]
@@ -99,53 +93,8 @@ pub struct Running {
     pub tls: Option<Box<TlsOptions>>,
     /// First process of the server on this machine; None: only its answers are known.
     pub process: Option<Attached>,
-}
-
-/// Requests that all sides get.
-#[derive(Debug, Clone)]
-pub enum Workload {
-    /// A contract, which is verified.
-    Contract(Contract),
-    /// A request.
-    Get(Get),
-    /// A call of gRPC.
-    Call(Box<Rpc>),
-    /// Messages over WebSocket, which come back.
-    Socket(Socket),
-    /// A load whose bytes are settled before its server is reached.
-    Prepared(Box<Prepared>),
-    /// The requests of a file, which are verified.
-    Requests {
-        /// The contract by which a server of the catalog is started.
-        contract: Contract,
-        /// Requests of the file.
-        asked: Arc<RequestFile>,
-    },
-}
-
-impl Workload {
-    /// The contract by which a server is started and probed.
-    #[must_use]
-    pub fn contract(&self) -> Contract {
-        match self {
-            Self::Contract(contract) | Self::Requests { contract, .. } => *contract,
-            Self::Get(_) | Self::Call(_) | Self::Prepared(_) => Contract::Http,
-            Self::Socket(_) => Contract::WsEcho,
-        }
-    }
-}
-
-impl fmt::Display for Workload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Contract(contract) => contract.fmt(f),
-            Self::Get(get) => write!(f, "{} {}", get.method, get.path),
-            Self::Call(rpc) => write!(f, "calls of {} over gRPC", rpc.call.path),
-            Self::Socket(socket) => socket.fmt(f),
-            Self::Prepared(prepared) => prepared.fmt(f),
-            Self::Requests { asked, .. } => asked.fmt(f),
-        }
-    }
+    /// How it is loaded as its user says; None: what it answers before a load says what is expected during it.
+    pub as_given: Option<Box<AsGiven>>,
 }
 
 impl Side {

@@ -19,6 +19,8 @@ pub struct Socket {
     pub headers: Vec<(String, String)>,
     /// Subprotocols that are offered.
     pub protocols: Vec<String>,
+    /// How much of an answer is accepted.
+    pub limits: Limits,
 }
 
 impl fmt::Display for Socket {
@@ -28,31 +30,43 @@ impl fmt::Display for Socket {
 }
 
 impl Socket {
-    /// Returns the messages of a load to the server that answers at `addr` without TLS, after some of them have come
-    /// back. Another implementation of WebSocket than the one that loads reads those. `authority` is what handshakes
-    /// call the server.
+    fn request(&self, authority: &str) -> HttpRequest {
+        HttpRequest {
+            headers: self.headers.clone(),
+            ..HttpRequest::get(authority, self.path.as_str())
+        }
+    }
+
+    /// How a connection begins with the server of this name.
+    ///
+    /// # Errors
+    /// A header field that the handshake has itself, in words.
+    pub fn upgrade(&self, authority: &str) -> Result<Upgrade, String> {
+        Upgrade::new(&self.request(authority), &self.protocols)
+            .map_err(|reserved| reserved.to_string())
+    }
+
+    /// Some messages come back from the server that answers at `addr` without TLS. Another implementation of WebSocket
+    /// than the one that loads reads them. `authority` is what handshakes call the server.
     ///
     /// # Errors
     /// When it does not agree, or what comes back is not what was sent, in words.
-    pub fn dialogue(
-        &self,
-        addr: SocketAddr,
-        authority: &str,
-        load: &Load,
-    ) -> Result<Dialogue, String> {
-        let request = HttpRequest {
-            headers: self.headers.clone(),
-            ..HttpRequest::get(authority, self.path.as_str())
-        };
-        let upgrade =
-            Upgrade::new(&request, &self.protocols).map_err(|reserved| reserved.to_string())?;
+    pub fn prove(&self, addr: SocketAddr, authority: &str, load: &Load) -> Result<(), String> {
+        let request = self.request(authority);
         echoes(addr, &request, &self.protocols, (load.size, load.text))
-            .map_err(|wrong| format!("{}: {wrong}", self.path))?;
+            .map_err(|wrong| format!("{}: {wrong}", self.path))
+    }
+
+    /// Returns the messages of a load.
+    ///
+    /// # Errors
+    /// As [`upgrade`](Self::upgrade).
+    pub fn dialogue(&self, authority: &str, load: &Load) -> Result<Dialogue, String> {
         Ok(Dialogue::Ws(Box::new(WsMessages {
-            upgrade,
+            upgrade: self.upgrade(authority)?,
             text: load.text,
             size: load.size,
-            limits: Limits::default(),
+            limits: self.limits,
         })))
     }
 }

@@ -6,15 +6,17 @@
 //! checks found. A run does this once for each trial; duels,
 //! calibrations and capacity searches measure the same server several times between.
 
+use crate::as_given::AsGiven;
 use crate::contract::Depth;
 use crate::generator::{Generator, LoadControl, LoadController};
 use crate::host::{Host, Started, VerifySpec, Watched, Watcher};
 use crate::interrupt::Interrupt;
 use crate::requests::begun;
 use crate::rest::Rest;
-use crate::side::{Candidate, Http2, Side, What, Workload};
+use crate::side::{Candidate, Http2, Side, What};
 use crate::tree::Root;
 use crate::warmup::{LEAD_IN, WarmUp, Warming, until};
+use crate::workload::Workload;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Plan, clock};
 use prony_record::{Durations, Extent, Failure, Load, Observation, Phase, Resources, Step, Window};
@@ -105,6 +107,7 @@ pub struct Up<'a> {
     upstream: Option<Box<dyn Started>>,
     dialogue: Dialogue,
     workload: &'a Workload,
+    as_given: Option<AsGiven>,
     http2: Option<Http2>,
     seed: u64,
     /// Seeds of the arrivals of its loads, one after the other.
@@ -184,6 +187,10 @@ impl<'a> Lab<'a> {
         let verifying = Instant::now();
         let seed = rand::random();
         let http2 = side.http2;
+        let as_given = match &side.what {
+            What::Running(running) => running.as_given.as_deref().cloned(),
+            What::Started { .. } => None,
+        };
         let proof = VerifySpec {
             workload,
             http2,
@@ -204,6 +211,7 @@ impl<'a> Lab<'a> {
             upstream,
             dialogue,
             workload,
+            as_given,
             http2,
             seed,
             loads: Xoshiro256PlusPlus::seed_from_u64(rand::random()),
@@ -286,8 +294,7 @@ impl Up<'_> {
         on_progress(Progress::Doing(Doing::WarmUp));
         let length = Extent::Duration(load.window);
         let mut warming = Warming::new(load.warmup, length);
-        let said = (self.workload, &self.dialogue, rand::random());
-        let plan = plan(&self.lab, &*self.server, said, load);
+        let plan = self.plan(load, rand::random());
         let mut controller = Until {
             warming: &mut warming,
             on_progress,
@@ -333,8 +340,8 @@ impl Up<'_> {
             .host
             .watch(&*self.server, self.upstream.as_deref(), load.window.0);
         let cold = load.warmup.0.is_zero() || self.warmed.is_some();
-        let said = (self.workload, &self.dialogue, self.loads.next_u64());
-        let plan = plan(&self.lab, &*self.server, said, load);
+        let seed = self.loads.next_u64();
+        let plan = self.plan(load, seed);
         let mut controller = Steering {
             extent: load.extent,
             lead_in: clock::nanos(load.lead_in.0),
@@ -376,6 +383,31 @@ impl Up<'_> {
             warm_up,
             rested: Rest::default(),
         })
+    }
+
+    /// The plan of a load. Its requests come when `seed` says, unless the user has given another one.
+    fn plan(&self, load: &Load, seed: u64) -> Plan {
+        let as_given = self.as_given.as_ref();
+        let load = match &self.dialogue {
+            // The rate of a load as given speaks of sessions already.
+            Dialogue::Mix(mix) if as_given.is_none() => begun::for_requests(load.clone(), mix),
+            _ => load.clone(),
+        };
+        let tls = self.server.tls().map(|options| TlsOptions {
+            resumption: options.resumption && load.resumption,
+            ..options
+        });
+        Plan {
+            tls,
+            seed: as_given.map_or(seed, |it| it.seed),
+            values: as_given.is_none().then(rand::random),
+            spread: clock::nanos(load.lead_in.0) / LEAD_IN,
+            cpus: match as_given {
+                Some(as_given) => as_given.cpus.clone(),
+                None => self.lab.host.placement().pinned().to_vec(),
+            },
+            ..Plan::new(load, self.server.target(), self.dialogue.clone())
+        }
     }
 
     /// The load is over: it must not have killed the server or its upstream.
@@ -434,38 +466,6 @@ impl Up<'_> {
             stop_ns: clock::nanos(stopping.elapsed()),
             total_ns: clock::nanos(self.begun.elapsed()),
         }
-    }
-}
-
-fn plan(
-    lab: &Lab<'_>,
-    server: &dyn Started,
-    (workload, dialogue, seed): (&Workload, &Dialogue, u64),
-    load: &Load,
-) -> Plan {
-    let prepared = match workload {
-        Workload::Prepared(prepared) => Some(&**prepared),
-        _ => None,
-    };
-    let load = match dialogue {
-        // The rate of a prepared load speaks of sessions already.
-        Dialogue::Mix(mix) if prepared.is_none() => begun::for_requests(load.clone(), mix),
-        _ => load.clone(),
-    };
-    let tls = server.tls().map(|options| TlsOptions {
-        resumption: options.resumption && load.resumption,
-        ..options
-    });
-    Plan {
-        tls,
-        seed: prepared.map_or(seed, |it| it.seed),
-        values: prepared.is_none().then(rand::random),
-        spread: clock::nanos(load.lead_in.0) / LEAD_IN,
-        cpus: match prepared {
-            Some(prepared) => prepared.cpus.clone(),
-            None => lab.host.placement().pinned().to_vec(),
-        },
-        ..Plan::new(load, server.target(), dialogue.clone())
     }
 }
 

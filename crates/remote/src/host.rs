@@ -15,8 +15,9 @@ use prony_lab::catalog::Server;
 use prony_lab::contract::Contract;
 use prony_lab::host::{Host, Relayed, Started, VerifySpec, Watched, Watcher};
 use prony_lab::placement::Placement;
-use prony_lab::side::{Candidate, Role, Running, Workload};
+use prony_lab::side::{Candidate, Role, Running};
 use prony_lab::tree::Root;
+use prony_lab::workload::Workload;
 use prony_record::{Failure, Load, Step};
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -519,7 +520,7 @@ fn proven(how: &VerifySpec<'_>) -> RemoteVerifySpec {
             Workload::Get(get) => RemoteWorkload::Get(Box::new(get.clone())),
             Workload::Call(rpc) => RemoteWorkload::Call(rpc.clone()),
             Workload::Socket(socket) => RemoteWorkload::Socket(Box::new(socket.clone())),
-            Workload::Prepared(prepared) => RemoteWorkload::Prepared(prepared.clone()),
+            Workload::Echo(message) => RemoteWorkload::Echo(message.clone()),
             Workload::Requests { contract, asked } => {
                 RemoteWorkload::Requests(contract.name().to_owned(), Box::new((**asked).clone()))
             }

@@ -9,7 +9,6 @@ use prony_lab::grpc::Rpc;
 use prony_lab::host::{Relayed, Watched};
 use prony_lab::manifest::Manifest;
 use prony_lab::placement::Placement;
-use prony_lab::prepared::Prepared;
 use prony_lab::requests::verify::RequestFile;
 use prony_lab::side::{Http2, Role};
 use prony_lab::socket::Socket;
@@ -205,8 +204,8 @@ pub enum RemoteWorkload {
     Call(Box<Rpc>),
     /// Messages over WebSocket.
     Socket(Box<Socket>),
-    /// A load whose bytes are settled.
-    Prepared(Box<Prepared>),
+    /// A message over TCP.
+    Echo(Vec<u8>),
     /// The requests of a file, and the name of the contract by which servers are started.
     Requests(String, Box<RequestFile>),
 }

@@ -10,7 +10,8 @@ use prony_lab::host::{Host, LocalHost, SpawnedServer, Started, VerifySpec, Watch
 use prony_lab::interrupt::Interrupt;
 use prony_lab::leftovers::{self, Scratch};
 use prony_lab::placement::Placement;
-use prony_lab::side::{Candidate, Workload};
+use prony_lab::side::Candidate;
+use prony_lab::workload::Workload;
 use prony_record::Failure;
 use std::collections::HashMap;
 use std::fs;
@@ -258,7 +259,7 @@ fn workload(asked: &RemoteWorkload) -> Result<Workload, String> {
         RemoteWorkload::Get(get) => Workload::Get((**get).clone()),
         RemoteWorkload::Call(rpc) => Workload::Call(rpc.clone()),
         RemoteWorkload::Socket(socket) => Workload::Socket((**socket).clone()),
-        RemoteWorkload::Prepared(prepared) => Workload::Prepared(prepared.clone()),
+        RemoteWorkload::Echo(message) => Workload::Echo(message.clone()),
         RemoteWorkload::Requests(name, asked) => Workload::Requests {
             contract: contract(name)?,
             asked: Arc::new((**asked).clone()),

@@ -146,12 +146,6 @@ pub struct Load {
         help_heading = "Answer"
     )]
     pub timeout: Span,
-    /// Largest response head, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 64 << 10, help_heading = "Answer")]
-    pub max_head: u64,
-    /// Largest response body, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, help_heading = "Answer")]
-    pub max_body: u64,
     /// Pin the generator to these CPUs, such as 0,2-3
     #[arg(long, value_name = "LIST", value_parser = cpus, conflicts_with = "client_host", help_heading = "Generator")]
     pub cpus: Option<Cpus>,

@@ -51,7 +51,20 @@ pub struct Request {
     #[command(flatten)]
     pub encoding: Encoding,
     #[command(flatten)]
+    pub limits: AnswerLimits,
+    #[command(flatten)]
     pub login: Login,
+}
+
+/// How much of an answer is accepted: with the requests of a file too.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct AnswerLimits {
+    /// Largest response head, in bytes [default: 64 KiB]
+    #[arg(long, value_name = "BYTES", help_heading = "Answer")]
+    pub max_head: Option<u64>,
+    /// Largest response body or message, in bytes [default: 1 GiB]
+    #[arg(long, value_name = "BYTES", help_heading = "Answer")]
+    pub max_body: Option<u64>,
 }
 
 /// Credentials of the client: for the requests of a file too.

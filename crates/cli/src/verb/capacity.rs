@@ -1,6 +1,6 @@
 //! `prony capacity`: the highest rate that a server keeps within limits, and its latency below that.
 
-use super::duel::{calls, sides};
+use super::duel::sides;
 use crate::Ended;
 use crate::args::capacity::MAX_CONNECTIONS;
 use crate::args::{Capacity, Places};
@@ -10,6 +10,7 @@ use crate::live::Live;
 use crate::machines::rig;
 use crate::place::on_signal;
 use crate::target::is_url;
+use crate::workload::Asked;
 use miette::{Result, miette};
 use prony_lab::capacity::CapacityError;
 use prony_lab::duel::WINDOW;
@@ -29,22 +30,23 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     on_signal(&interrupt)?;
     let sources = args.origin.sources(&args.apart.from.client_host)?;
     let elsewhere = args.apart.reach(!is_url(&args.server), false)?;
+    let asked = Asked::of(
+        (args.contract, args.path.as_deref()),
+        (&args.request, &args.called, &args.asked),
+        (&args.messages, args.protocol.is_ws()),
+    );
     let one = sides::One {
         server: &args.server,
-        path: args.path.as_deref(),
-        contract: args.contract,
-        request: &args.request,
-        called: &args.called,
         around: &args.around,
-        asked: &args.asked,
         protocol_options: ProtocolOptions {
             tls: &args.tls,
             protocol: &args.protocol,
             messages: &args.messages,
             key: args.key.server_key,
             connect: &args.connect,
-            calls: calls::calls(args.called.call.as_deref(), args.contract),
+            calls: asked.calls(),
         },
+        asked,
         load: Load {
             window: Span(WINDOW),
             ..args.shape.load(Spacing::Poisson, &args.protocol)

@@ -1,6 +1,5 @@
 //! `prony duel`: which of these servers is faster, by how much, and how sure is that?
 
-pub mod calls;
 mod display;
 mod folders;
 mod images;

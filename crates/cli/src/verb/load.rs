@@ -1,6 +1,6 @@
 //! `prony load`: load a server that is already running.
 
-mod dialogue;
+mod asked;
 mod display;
 mod grpc;
 mod keep;
@@ -10,25 +10,29 @@ mod shape;
 
 use crate::Ended;
 use crate::args::{Load, Places};
+use crate::http2::ProtocolOptions;
 use crate::machines::generator_of;
+use crate::running::{self, Reach};
 use crate::target;
 use display::Display;
 use jiff::Timestamp;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_engine::{Dialogue, Plan, Target};
+use prony_lab::as_given::AsGiven;
 use prony_lab::contract::Depth;
+use prony_lab::grpc::Rpc;
 use prony_lab::host::{Host, LocalHost};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
-use prony_lab::prepared::Prepared;
 use prony_lab::recording::{Scope, findings};
 use prony_lab::requests::begun;
-use prony_lab::side::{Http2, Role, Running, Side, What, Workload};
+use prony_lab::side::{Running, Side};
 use prony_lab::sockets::{Listener, server_at};
 use prony_lab::sources::{SentFrom, Sources};
 use prony_lab::topology::Topology;
 use prony_lab::tree::{Attached, Root};
 use prony_lab::trial::{Lab, Progress};
+use prony_lab::workload::Workload;
 use prony_record::inert;
 use prony_record::load::Over;
 use prony_record::{Extent, Failure, Finding, Observation, Percentiles, Step};
@@ -47,18 +51,18 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
     crate::place::on_signal(&interrupt)?;
     let apart = fleet.is_some();
-    let workload = Workload::Prepared(Box::new(prepared(args, &settled.plan, apart)?));
-    let server = match &settled.plan.target {
-        Target::Tcp(address) if !apart => server_at(*address),
-        _ => None,
-    };
-    let side = side(args, &settled, server.as_ref());
-    let plan = settled.plan;
+    let Settled {
+        plan,
+        workload,
+        side,
+        server,
+        sources,
+    } = settled;
     let host = LocalHost::of_running(placement(&plan, server.as_ref(), shared), &interrupt);
     let host = host.into_diagnostic()?;
     let generator = SentFrom {
         generator: generator_of(fleet),
-        sources: settled.sources,
+        sources,
     };
     let lab = Lab {
         host: &host,
@@ -137,56 +141,32 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     }))
 }
 
-/// A load whose bytes and options are settled, and how its server is spoken to.
+/// A load whose options are settled, and its server.
 struct Settled {
     plan: Plan,
+    workload: Workload,
+    side: Side,
+    /// Process of the server, where one of this machine listens.
+    server: Option<Listener>,
     sources: Sources,
-    authority: String,
-    http2: Option<Http2>,
 }
 
-/// The load, with the file whose requests are tried around it.
-fn prepared(args: &Load, plan: &Plan, apart: bool) -> Result<Prepared> {
+/// Are the requests of a file tried before the load?
+fn verified(args: &Load, plan: &Plan, apart: bool) -> bool {
     let file = args.file.as_ref().or(args.replay.as_ref());
-    let file = file.filter(|_| !args.no_verify);
-    let tried = file.map(|file| file.display().to_string());
-    let tried = tried.filter(|file| match apart.then(|| reach::reached(plan)) {
-        Some(Err(why)) => {
-            let file = inert::line(file);
-            eprintln!("the requests of {file} are not tried before the load: {why}");
-            false
-        }
-        _ => true,
-    });
-    Ok(Prepared {
-        dialogue: plan.dialogue.clone(),
-        said: match plan.dialogue {
-            Dialogue::Echo(_) => "echo".to_owned(),
-            Dialogue::Grpc(_) => "call".to_owned(),
-            _ => args.request.method()?,
-        },
-        seed: plan.seed,
-        cpus: plan.cpus.clone(),
-        tried,
-        silence: args.timeout.0,
-    })
-}
-
-/// The server, which runs already; its processes are known where one of this machine listens.
-fn side(args: &Load, settled: &Settled, server: Option<&Listener>) -> Side {
-    let plan = &settled.plan;
-    Side {
-        name: args.url.clone(),
-        what: What::Running(Running {
-            target: plan.target.clone(),
-            authority: settled.authority.clone(),
-            tls: plan.tls.clone().map(Box::new),
-            process: server.and_then(|server| Attached::to(server.pid)),
-        }),
-        role: Role::Server,
-        http2: settled.http2,
-        key: None,
+    let Some(file) = file.filter(|_| !args.no_verify) else {
+        return false;
+    };
+    let reached = match apart {
+        true => reach::reached(plan),
+        false => Ok(()),
+    };
+    if let Err(why) = &reached {
+        let file = file.display().to_string();
+        let file = inert::line(&file);
+        eprintln!("the requests of {file} are not tried before the load: {why}");
     }
+    reached.is_ok()
 }
 
 /// Server and generator run where the scheduler or their users put them.
@@ -218,20 +198,32 @@ fn explain(failure: &Failure) -> miette::Report {
 
 fn settle(args: &Load, fleet: Option<&Fleet>) -> Result<Settled> {
     let address = target::parse(&args.url)?;
-    let http2 = args.protocol.is_spoken(&address)?;
-    let (call, dialogue) = match address.grpc {
-        true => {
-            let (call, dialogue) = grpc::call(args, &address)?;
-            (Some(call), dialogue)
-        }
-        false => {
-            args.grpc.unused()?;
-            (None, dialogue::dialogue(args, &address, http2)?)
-        }
+    let asked = asked::of(args);
+    let options = ProtocolOptions {
+        tls: &args.tls,
+        protocol: &args.protocol,
+        messages: &args.messages,
+        key: None,
+        connect: &args.connect,
+        calls: false,
     };
-    let load = of_sessions(shape::load(args)?, &dialogue)?;
-    let load = replay::at_its_times(load, args, &dialogue)?;
+    options.fit(std::slice::from_ref(&args.url))?;
+    let endpoint = running::endpoint(0, &address, &options);
+    if endpoint.http2.is_some() {
+        args.shape.not_pipelined()?;
+    }
+    let workload = asked::workload(args, &asked, &address)?;
+    let load = options.messages(shape::load(args)?, &workload)?;
+    let load = of_sessions(load, &workload, endpoint.http2.is_some())?;
+    let load = prony_record::Load {
+        over: Over::of(endpoint.tls, endpoint.http2.is_some()),
+        ..replay::at_its_times(load, args, &workload)?
+    };
     load.check().map_err(|invalid| usage!("--{invalid}"))?;
+    let keepalive = !args.shape.no_keepalive;
+    let dialogue = |workload: &Workload| workload.dialogue(&endpoint, &load, keepalive);
+    // What cannot be sent is said before the server is reached.
+    dialogue(&workload).map_err(|wrong| usage!("{wrong}"))?;
     let allowed = prony_lab::placement::allowed_cpus();
     let cpus = args
         .cpus
@@ -242,47 +234,27 @@ fn settle(args: &Load, fleet: Option<&Fleet>) -> Result<Settled> {
             "there is no CPU {cpu} to use here, only {allowed:?}"
         ));
     }
-    args.connect.fit(std::slice::from_ref(&address))?;
-    let target = match (&args.unix, fleet) {
-        (Some(path), _) => target::unix(path)?,
-        (None, None) => address.resolve(&args.connect, args.timeout.0)?,
-        (None, Some(_)) if address.unix.is_some() => {
-            return Err(usage!("a unix socket is reached on its own machine only"));
-        }
-        (None, Some(fleet)) => args.connect.route(&address).from(fleet, args.timeout.0)?,
-    };
     let sources = args.origin.sources(&args.from.client_host)?;
+    let upgrade = crate::ws::upgrade(&workload, &address.authority)?;
+    let reach = Reach {
+        timeout: args.timeout.0,
+        fleet,
+        unix: args.unix.as_deref(),
+    };
+    let url = (args.url.as_str(), &address);
+    let running = running::server(url, &endpoint, &options, upgrade.as_ref(), &reach)?;
+    let (target, tls) = (running.target.clone(), running.tls.as_deref().cloned());
     let from = sources
         .toward(&target)
         .map_err(|invalid| usage!("--{invalid}"))?;
-    let url = (args.url.as_str(), &address);
-    let tls = match crate::ws::of(&dialogue) {
-        None => crate::tls::settled(&args.tls, url, &target, args.timeout.0, (fleet, http2))?,
-        Some(upgrade) => {
-            let tls = match address.tls {
-                true => Some(args.tls.options(&address.host, false)?),
-                false => args.tls.unused().map(|()| None)?,
-            };
-            if fleet.is_none() {
-                crate::ws::tried(&args.url, &target, tls.as_ref(), upgrade, args.timeout.0)?;
-            }
-            tls
+    let workload = match workload {
+        Workload::Call(rpc) if fleet.is_none() && !args.no_verify => {
+            let expect = grpc::looked(args, &endpoint, &rpc, &target, tls.as_ref())?;
+            Workload::Call(Box::new(Rpc { expect, ..*rpc }))
         }
+        other => other,
     };
-    if address.h2c && fleet.is_none() {
-        crate::http2::tried(&args.url, &target, args.timeout.0)?;
-    }
-    let dialogue = match call {
-        Some(call) if fleet.is_none() && !args.no_verify => {
-            grpc::looked(args, &address, &call, &target, tls.as_ref())?
-        }
-        _ => dialogue,
-    };
-    let http2 = (http2 || address.grpc).then(|| args.protocol.settings());
-    let load = prony_record::Load {
-        over: Over::of(tls.is_some(), http2.is_some()),
-        ..load
-    };
+    let dialogue = dialogue(&workload).map_err(|wrong| miette!("{wrong}"))?;
     let plan = Plan {
         tls,
         sources: from,
@@ -291,34 +263,54 @@ fn settle(args: &Load, fleet: Option<&Fleet>) -> Result<Settled> {
         ..Plan::new(load, target, dialogue)
     };
     plan.validate().map_err(|invalid| usage!("--{invalid}"))?;
+    let server = match &plan.target {
+        Target::Tcp(address) if fleet.is_none() => server_at(*address),
+        _ => None,
+    };
+    let running = Running {
+        process: server.as_ref().and_then(|it| Attached::to(it.pid)),
+        as_given: Some(Box::new(AsGiven {
+            seed: plan.seed,
+            cpus: plan.cpus.clone(),
+            keepalive,
+            verified: verified(args, &plan, fleet.is_some()),
+            silence: args.timeout.0,
+        })),
+        ..running
+    };
     Ok(Settled {
         plan,
+        workload,
+        side: running::side(&args.url, running, &endpoint),
+        server,
         sources,
-        authority: address.authority,
-        http2,
     })
 }
 
 /// The load as sessions need it, if the file has some.
-fn of_sessions(load: prony_record::Load, dialogue: &Dialogue) -> Result<prony_record::Load> {
-    match dialogue {
-        Dialogue::Mix(mix)
-            if !mix.sessions.is_empty() && load.requests_per_connection.is_some() =>
-        {
-            Err(usage!(
-                "a session has a connection until it ends: sessions take no --requests-per-connection"
-            ))
-        }
-        Dialogue::Mix(mix) if !mix.sessions.is_empty() && load.pipeline > 1 => Err(usage!(
-            "a session waits for each answer: sessions take no {}",
-            match mix.http2 {
-                None => "--pipeline",
-                Some(_) => "--streams",
-            }
-        )),
-        Dialogue::Mix(mix) => Ok(begun::on_connections(load, mix)),
-        _ => Ok(load),
+fn of_sessions(
+    load: prony_record::Load,
+    workload: &Workload,
+    http2: bool,
+) -> Result<prony_record::Load> {
+    let Some(mix) = workload.mix() else {
+        return Ok(load);
+    };
+    if !mix.sessions.is_empty() && load.requests_per_connection.is_some() {
+        return Err(usage!(
+            "a session has a connection until it ends: sessions take no --requests-per-connection"
+        ));
     }
+    if !mix.sessions.is_empty() && load.pipeline > 1 {
+        return Err(usage!(
+            "a session waits for each answer: sessions take no {}",
+            match http2 {
+                false => "--pipeline",
+                true => "--streams",
+            }
+        ));
+    }
+    Ok(begun::on_connections(load, mix))
 }
 
 fn report(

@@ -4,13 +4,17 @@ mod contract;
 
 use crate::Ended;
 use crate::args::Verify;
+use crate::args::protocol::ProtocolArgs;
+use crate::args::ws::Messages;
+use crate::http2::ProtocolOptions;
 use crate::request::{prefix, ways};
+use crate::running::{self, Reach};
 use crate::target;
 use miette::Result;
-use prony_engine::protocol::Limits;
 use prony_engine::protocol::mix::Shares;
-use prony_lab::requests::verify::{Tried, verify};
-use prony_lab::requests::{self, Server};
+use prony_lab::requests::Server;
+use prony_lab::requests::verify::{RequestFile, Tried, verify};
+use prony_lab::side::Running;
 
 pub fn main(args: &Verify) -> Result<Ended> {
     let address = target::parse(&args.url)?;
@@ -22,8 +26,9 @@ pub fn main(args: &Verify) -> Result<Ended> {
             "the requests are HTTP: the URL must begin with http://, https:// or h2c://"
         ));
     }
-    let settings = args.protocol();
-    let http2 = settings.is_spoken(&address)?;
+    let protocol = args.protocol();
+    let options = options(args, &protocol);
+    options.fit(std::slice::from_ref(&args.url))?;
     if address.ws {
         return Err(usage!(
             help = "prony load ws://… judges every message; `prony servers check` verifies ws-echo",
@@ -31,34 +36,28 @@ pub fn main(args: &Verify) -> Result<Ended> {
         ));
     }
     let server = Server {
-        host: address.authority.clone(),
         prefix: prefix(&address.path)?,
-        keepalive: true,
-        limits: Limits::default(),
         // No share is kept here: each request is sent by itself, however rare it is.
         shares: Shares::Random,
+        ..Server::anywhere()
     };
-    let mut mix = requests::read(&args.file, &server)?;
-    args.login.authorize(&mut mix)?;
-    args.encoding.settle(&mut mix);
-    if http2 {
-        mix = settings.speaks(mix, &address)?;
-    }
-    args.connect.fit(std::slice::from_ref(&address))?;
-    let target = address.resolve(&args.connect, args.timeout.0)?;
+    let mut file = RequestFile::read(&args.file, &server, ways(args.no_pipelining))?;
+    args.login.authorize(&mut file.mix)?;
+    args.encoding.settle(&mut file.mix);
+    let endpoint = running::endpoint(0, &address, &options);
+    let mix = file
+        .mix(&endpoint, true)
+        .map_err(|wrong| usage!("{wrong}"))?;
     let url = (args.url.as_str(), &address);
-    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (None, http2))?;
-    if address.h2c {
-        crate::http2::tried(&args.url, &target, args.timeout.0)?;
-    }
+    let reach = Reach::from_here(args.timeout.0);
+    let Running { target, tls, .. } = running::server(url, &endpoint, &options, None, &reach)?;
     let seed = args.seed.unwrap_or_else(rand::random);
-    let ways = ways(args.no_pipelining);
-    let tls = tls.as_ref();
+    let (tls, ways) = (tls.as_deref(), &file.ways);
     let told = &mut |tried: &Tried| {
         println!("{}", line(tried));
         true
     };
-    let all = verify(&mix, &target, tls, seed, args.timeout.0, &ways, told);
+    let all = verify(&mix, &target, tls, seed, args.timeout.0, ways, told);
     let failed = all.iter().filter(|tried| tried.wrong.is_some()).count();
     if failed == 0 {
         return Ok(Ended::Done);
@@ -68,6 +67,25 @@ pub fn main(args: &Verify) -> Result<Ended> {
         all.len()
     );
     Ok(Ended::Incomplete)
+}
+
+/// Nothing is said of messages over WebSocket.
+static NO_MESSAGES: Messages = Messages {
+    size: None,
+    text: false,
+    subprotocols: Vec::new(),
+};
+
+/// How the server is spoken to.
+fn options<'a>(args: &'a Verify, protocol: &'a ProtocolArgs) -> ProtocolOptions<'a> {
+    ProtocolOptions {
+        tls: &args.tls,
+        protocol,
+        messages: &NO_MESSAGES,
+        key: None,
+        connect: &args.connect,
+        calls: false,
+    }
 }
 
 fn line(tried: &Tried) -> String {

@@ -3,7 +3,7 @@
 mod attach;
 pub mod files;
 
-use super::duel::{calls, explain, sides};
+use super::duel::{explain, sides};
 use crate::Ended;
 use crate::args::{Places, Why};
 use crate::http2::ProtocolOptions;
@@ -12,6 +12,7 @@ use crate::live::frame::Load as Shown;
 use crate::machines::rig;
 use crate::place::on_signal;
 use crate::target::is_url;
+use crate::workload::Asked;
 use miette::{IntoDiagnostic, Result};
 use prony_lab::duel::LoadSpec;
 use prony_lab::event::Event;
@@ -117,22 +118,23 @@ pub fn whole_rounds(outcome: Outcome) -> Option<Dissections> {
 
 /// The server, and how it is loaded.
 fn choose(places: &Places, args: &Why) -> Result<(Side, LoadSpec)> {
+    let asked = Asked::of(
+        (args.contract, args.path.as_deref()),
+        (&args.request, &args.called, &args.asked),
+        (&args.messages, args.protocol.is_ws()),
+    );
     let one = sides::One {
         server: &args.server,
-        path: args.path.as_deref(),
-        contract: args.contract,
-        request: &args.request,
-        called: &args.called,
         around: &args.around,
-        asked: &args.asked,
         protocol_options: ProtocolOptions {
             tls: &args.tls,
             protocol: &args.protocol,
             messages: &args.messages,
             key: args.key.server_key,
             connect: &args.connect,
-            calls: calls::calls(args.called.call.as_deref(), args.contract),
+            calls: asked.calls(),
         },
+        asked,
         load: args.driven.load(&args.protocol),
         given: args.driven.given(args.rate),
     };

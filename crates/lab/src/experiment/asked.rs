@@ -45,6 +45,7 @@ pub(super) fn read(
             RequestFile::of(&Source::new(file.as_str(), text), folder, &server, ways)?
         }
     };
+    let asked = asked.without_pauses();
     if !asked.mix.sessions.is_empty() && loads.iter().any(|load| load.pipeline > 1) {
         let what = "has sessions, which wait for each answer: without pipeline in the loads";
         return Err(cannot(what.into()));

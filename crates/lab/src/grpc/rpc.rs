@@ -5,7 +5,7 @@ use super::client::{Answer, Client, Sent};
 use super::output::Output;
 use crate::contract::SILENCE_LIMIT;
 use crate::relay::Relay;
-use crate::side::Http2;
+use crate::workload::Endpoint;
 use prony_engine::protocol::grpc::{Call, GrpcExpect, Status, shown};
 use prony_engine::protocol::h2::WINDOW;
 use prony_engine::protocol::tls::TlsOptions;
@@ -32,6 +32,8 @@ pub struct Rpc {
     pub expect: GrpcExpect,
     /// Kind of the answers' messages; none: only their bytes are known.
     pub output: Option<Output>,
+    /// How much of an answer is accepted.
+    pub limits: Limits,
 }
 
 /// Where a call goes.
@@ -197,40 +199,30 @@ impl Rpc {
     ///
     /// # Errors
     /// When it does not answer, or wrongly, in words.
-    pub fn dialogue(
-        &self,
-        addr: SocketAddr,
-        authority: &str,
-        secure: bool,
-        http2: Option<Http2>,
-    ) -> Result<Dialogue, String> {
+    pub fn dialogue(&self, addr: SocketAddr, endpoint: &Endpoint<'_>) -> Result<Dialogue, String> {
         let place = Place {
             target: &Target::Tcp(addr),
-            authority,
-            secure,
+            authority: endpoint.authority,
+            secure: endpoint.tls,
         };
         let seen = self.looked(&place, SILENCE_LIMIT)?;
-        let window = http2.map_or(WINDOW, |http2| http2.window);
-        self.said(authority, secure, seen.expect, Limits::default(), window)
+        self.expecting(seen.expect, endpoint)
     }
 
-    /// The call as a load makes it.
+    /// Returns what a load sends, and expects of every answer.
     ///
     /// # Errors
     /// When the metadata has a field that cannot be sent, in words.
-    pub fn said(
+    pub fn expecting(
         &self,
-        authority: &str,
-        secure: bool,
         expect: GrpcExpect,
-        limits: Limits,
-        window: u32,
+        endpoint: &Endpoint<'_>,
     ) -> Result<Dialogue, String> {
-        let exchange = self.call.exchange(authority, secure, expect);
+        let exchange = (self.call).exchange(endpoint.authority, endpoint.tls, expect);
         Ok(Dialogue::Grpc(Box::new(H2Requests {
             exchanges: vec![exchange.map_err(|forbidden| forbidden.to_string())?],
-            limits,
-            window,
+            limits: self.limits,
+            window: endpoint.http2.map_or(WINDOW, |http2| http2.window),
         })))
     }
 }

@@ -4,8 +4,9 @@ use super::reached::Reached;
 use super::{Started, VerifySpec};
 use crate::contract::{Contract, Fixture, Inspection, Verified};
 use crate::relay::Relay;
-use crate::side::{Http2, Running, Workload};
+use crate::side::{Http2, Running};
 use crate::tree::{Attached, Root};
+use crate::workload::Workload;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
 use prony_record::{Failure, Load, Step};
@@ -16,8 +17,6 @@ pub(super) struct AttachedServer {
     running: Running,
     /// Relay through which the server is verified, when it speaks TLS.
     relay: Option<Relay>,
-    /// A prepared load goes on when the process ends: another one may take its place, as with a supervisor.
-    outlived: bool,
     fixture: Fixture,
 }
 
@@ -33,13 +32,10 @@ impl AttachedServer {
         let failed = |error: &dyn std::fmt::Display| Failure::new(Step::Verify, error.to_string());
         let fixture =
             Fixture::set_up(workload.contract(), scratch).map_err(|error| failed(&error))?;
-        // A prepared load speaks TLS by itself.
-        let relayed = running
-            .tls
-            .as_deref()
-            .filter(|_| !matches!(workload, Workload::Prepared(_)));
-        let relay = match (relayed, &running.target) {
-            (Some(options), Target::Tcp(address)) => {
+        // Nothing is looked at before a load as given but over the engine's own TLS.
+        let learnt = running.as_given.is_none();
+        let relay = match (running.tls.as_deref(), &running.target) {
+            (Some(options), Target::Tcp(address)) if learnt => {
                 Some(Relay::to(*address, options).map_err(|error| failed(&error))?)
             }
             _ => None,
@@ -47,7 +43,6 @@ impl AttachedServer {
         Ok(Self {
             running: running.clone(),
             relay,
-            outlived: matches!(workload, Workload::Prepared(_)),
             fixture,
         })
     }
@@ -73,6 +68,7 @@ impl AttachedServer {
             over: None,
             tls: self.running.tls.as_deref(),
             fixture: &self.fixture,
+            as_given: self.running.as_given.as_deref(),
             expected_failures: None,
         }
     }
@@ -142,7 +138,8 @@ impl Started for AttachedServer {
     fn resume(&mut self) {}
 
     fn exited(&mut self) -> Option<String> {
-        let process = self.running.process.filter(|_| !self.outlived);
+        // A load as given goes on when the process ends: another one may take its place, as with a supervisor.
+        let process = (self.running.process).filter(|_| self.running.as_given.is_none());
         let gone = process.and_then(gone)?;
         Some(format!("({gone})"))
     }

@@ -1,9 +1,10 @@
 //! How a server is verified, and what a load says to it: the same whoever has started it.
 
 use super::VerifySpec;
+use crate::as_given::AsGiven;
 use crate::contract::{Fixture, Inspection, Wanted, Way};
-use crate::get::Endpoint;
-use crate::side::{Http2, Workload};
+use crate::side::Http2;
+use crate::workload::{Endpoint, Workload};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Target};
 use prony_record::Load;
@@ -25,6 +26,8 @@ pub(super) struct Reached<'a> {
     pub tls: Option<&'a TlsOptions>,
     /// The folder that it serves, or the upstream that it queries.
     pub fixture: &'a Fixture,
+    /// How it is loaded as its user says; None: what it answers before a load says what is expected during it.
+    pub as_given: Option<&'a AsGiven>,
     /// Steps of a contract that its stack cannot pass, with the reason.
     pub expected_failures: Option<&'a BTreeMap<String, String>>,
 }
@@ -65,11 +68,15 @@ impl Reached<'_> {
     /// Proves that it answers what is asked.
     pub fn verify(&self, how: &VerifySpec<'_>) -> Result<(), String> {
         match how.workload {
-            Workload::Get(_) | Workload::Call(_) | Workload::Socket(_) => Ok(()),
-            Workload::Prepared(prepared) => prepared.prove(&self.target, self.tls, how.seed),
+            Workload::Echo(_) | Workload::Get(_) | Workload::Call(_) | Workload::Socket(_) => {
+                Ok(())
+            }
             Workload::Requests { asked, .. } => {
-                let place = (&self.target, self.tls);
-                asked.prove(place, &self.endpoint(how), (how.depth, how.seed))
+                let (place, endpoint) = ((&self.target, self.tls), self.endpoint(how));
+                match self.as_given {
+                    Some(as_given) => as_given.prove(asked, place, &endpoint, how.seed),
+                    None => asked.prove(place, &endpoint, (how.depth, how.seed)),
+                }
             }
             Workload::Contract(contract) => self
                 .inspection(how)
@@ -81,17 +88,20 @@ impl Reached<'_> {
 
     /// Gives what a load says to it, and expects from it.
     pub fn dialogue(&self, how: &VerifySpec<'_>, load: &Load) -> Result<Dialogue, String> {
-        let secure = self.tls.is_some();
+        let endpoint = self.endpoint(how);
+        if let Some(as_given) = self.as_given {
+            return how.workload.dialogue(&endpoint, load, as_given.keepalive);
+        }
         match how.workload {
-            Workload::Prepared(prepared) => Ok(prepared.dialogue.clone()),
-            Workload::Get(get) => {
-                get.dialogue(self.plain.clone()?, &self.endpoint(how), load.keepalive)
+            Workload::Get(get) => get.dialogue(self.plain.clone()?, &endpoint, load.keepalive),
+            Workload::Call(rpc) => rpc.dialogue(self.plain.clone()?, &endpoint),
+            Workload::Socket(socket) => {
+                socket.prove(self.plain.clone()?, self.authority, load)?;
+                socket.dialogue(self.authority, load)
             }
-            Workload::Call(rpc) => {
-                rpc.dialogue(self.plain.clone()?, self.authority, secure, how.http2)
+            Workload::Echo(_) | Workload::Requests { .. } => {
+                how.workload.dialogue(&endpoint, load, load.keepalive)
             }
-            Workload::Socket(socket) => socket.dialogue(self.plain.clone()?, self.authority, load),
-            Workload::Requests { asked, .. } => asked.dialogue(&self.endpoint(how), load.keepalive),
             Workload::Contract(contract) => self
                 .inspection(how)
                 .dialogue(
@@ -123,6 +133,7 @@ mod tests {
             over,
             tls: None,
             fixture: &fixture,
+            as_given: None,
             expected_failures: None,
         };
         // Whoever checks it need not say so again.

@@ -182,6 +182,7 @@ impl SpawnedServer {
             over: Some(self.place.over()),
             tls: self.place.tls(),
             fixture: &self.fixture,
+            as_given: None,
             expected_failures: Some(&self.expected_failures),
         }
     }

@@ -6,8 +6,8 @@ mod sessions;
 
 use super::{Folder, RequestsError, Server};
 use crate::contract::{Depth, SILENCE_LIMIT};
-use crate::get::Endpoint;
 use crate::source::{Mistake, Source};
+use crate::workload::Endpoint;
 use line::Line;
 use prony_engine::protocol::mix::{MILLION, Think, over_h2};
 use prony_engine::protocol::tls::TlsOptions;
@@ -92,8 +92,8 @@ pub struct RequestFile {
     pub mix: Mix,
     /// How they are sent in a verification to full depth. A quick one sends them one after the other.
     pub ways: Vec<Way>,
-    /// The sessions of the file have pauses, which are left out. Servers are compared by what they can do: with pauses
-    /// the number of users would be the limit of all of them.
+    /// The sessions of the file have pauses, which are left out where servers are compared by what they can do: with
+    /// pauses the number of users would be the limit of all of them.
     pub paused: bool,
 }
 
@@ -128,19 +128,23 @@ impl RequestFile {
         server: &Server,
         ways: Vec<Way>,
     ) -> Result<Self, Mistake> {
-        let mut mix = super::parse_in(source, folder, server)?;
-        let mut paused = false;
-        let steps = mix.sessions.iter_mut().flat_map(|one| &mut one.steps);
-        for step in steps {
-            paused |= step.think != Think::None;
-            step.think = Think::None;
-        }
         Ok(Self {
             file: inert::line(source.name()).into_owned(),
-            mix,
+            mix: super::parse_in(source, folder, server)?,
             ways,
-            paused,
+            paused: false,
         })
+    }
+
+    /// The same without the pauses of its sessions.
+    #[must_use]
+    pub fn without_pauses(mut self) -> Self {
+        let sessions = self.mix.sessions.iter_mut();
+        for step in sessions.flat_map(|one| &mut one.steps) {
+            self.paused |= step.think != Think::None;
+            step.think = Think::None;
+        }
+        self
     }
 
     /// Proves that the server at this target answers as it must; `endpoint` says how it is spoken to.
@@ -185,7 +189,11 @@ impl RequestFile {
         Ok(Dialogue::Mix(Box::new(self.mix(endpoint, keepalive)?)))
     }
 
-    fn mix(&self, endpoint: &Endpoint<'_>, keepalive: bool) -> Result<Mix, String> {
+    /// The requests to this server.
+    ///
+    /// # Errors
+    /// As [`dialogue`](Self::dialogue).
+    pub fn mix(&self, endpoint: &Endpoint<'_>, keepalive: bool) -> Result<Mix, String> {
         endpoint
             .mix(self.mix.for_host(endpoint.authority, keepalive))
             .map_err(|wrong| format!("{}: {wrong}", self.file))

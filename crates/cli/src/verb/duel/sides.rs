@@ -1,37 +1,30 @@
 //! Sides of a duel, and the requests that they get.
 
-use super::calls::{call, calls};
 use super::folders::{Worktree, folders, revisions, shell};
 use super::images::images;
 use super::names;
 use crate::args::around::Around;
-use crate::args::grpc::Called;
-use crate::args::request::Request;
 use crate::args::shape::for_http1;
 use crate::args::{Duel, Places};
 use crate::http2::ProtocolOptions;
 use crate::machines::Elsewhere;
-use crate::request::PAUSES;
+use crate::running::{self, Reach};
 use crate::target::{self, is_url};
+use crate::workload::{Asked, Hint};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
-use prony_engine::Target;
 use prony_lab::builder::{BuildError, Builder, Built};
 use prony_lab::catalog::{Catalog, Server};
 use prony_lab::contract::Contract;
 use prony_lab::duel::LoadSpec;
-use prony_lab::get::Get;
 use prony_lab::host::Host;
 use prony_lab::manifest::on_path;
-use prony_lab::requests::Server as Asking;
-use prony_lab::requests::verify::RequestFile;
-use prony_lab::side::{Role, Running, Side, What, Workload};
-use prony_lab::socket::Socket;
+use prony_lab::side::{Role, Side, What};
+use prony_lab::workload::Workload;
 use prony_record::load::Over;
 use prony_record::{Failure, Load};
 use prony_remote::RemoteHost;
 use prony_verdict::design::Given;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a running server may take to accept a connection.
@@ -108,13 +101,18 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             "--build builds revisions or folders, and there are none"
         ));
     }
+    let asked = Asked::of(
+        (args.contract, args.path.as_deref()),
+        (&args.request, &args.called, &args.asked),
+        (&args.messages, args.protocol.is_ws()),
+    );
     let protocol_options = ProtocolOptions {
         tls: &args.tls,
         protocol: &args.protocol,
         messages: &args.messages,
         key: args.key.server_key,
         connect: &args.connect,
-        calls: calls(args.called.call.as_deref(), args.contract),
+        calls: asked.calls(),
     };
     protocol_options.fit(&args.sides)?;
     args.around.fit(&args.sides)?;
@@ -122,43 +120,32 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         eprintln!("setting up: {setup}");
         shell(setup, Path::new(".")).wrap_err("--setup")?;
     }
+    let catalog = places.catalog()?;
+    let listed = args.run.is_none() && args.rev.is_empty() && args.image.is_empty();
+    let hints: Vec<Hint> = match listed {
+        true => (args.sides.iter())
+            .map(|word| hint(word, &catalog))
+            .collect::<Result<_>>()?,
+        false => vec![Hint::None],
+    };
+    // Known before anything is built.
+    let workload = asked.workload(&hints)?;
     let mut worktrees = Vec::new();
-    let (mut sides, hints) = match &args.run {
-        Some(line) => without_hints(folders(args, line)?),
-        None if !args.rev.is_empty() => without_hints(revisions(args, &mut worktrees)?),
-        None if !args.image.is_empty() => {
-            let mut sides = images(args)?;
-            names::name(&[], &mut sides);
-            without_hints(sides)
-        }
+    let mut sides = match &args.run {
+        Some(line) => folders(args, line)?,
+        None if !args.rev.is_empty() => revisions(args, &mut worktrees)?,
+        None if !args.image.is_empty() => images(args)?,
         None => {
-            let catalog = places.catalog()?;
             let site = Site::of(places, elsewhere)?;
-            let asked =
-                args.path.is_some() || args.called.call.is_some() || args.request.is_given();
-            if args.contract.is_none() && !asked && !args.protocol.is_ws() {
-                let hints: Vec<Hint> = args
-                    .sides
-                    .iter()
-                    .map(|word| known(word, &catalog))
-                    .collect();
-                in_common(&hints).transpose()?;
-            }
-            let all = args.sides.iter();
-            let all = all.enumerate().map(|(place, word)| {
-                side(
-                    (place, word),
-                    (&protocol_options, &args.request),
-                    &catalog,
-                    &site,
-                )
+            let all = args.sides.iter().enumerate().map(|(place, word)| {
+                side((place, word), &protocol_options, &workload, &catalog, &site)
             });
-            let mut found: (Vec<Side>, Vec<Hint>) =
-                all.collect::<Result<Vec<_>>>()?.into_iter().unzip();
-            names::name(&[], &mut found.0);
-            found
+            all.collect::<Result<_>>()?
         }
     };
+    if args.run.is_none() && args.rev.is_empty() {
+        names::name(&[], &mut sides);
+    }
     if !args.name.is_empty() {
         names::name(&args.name, &mut sides);
     }
@@ -172,43 +159,32 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
     number_doubles(&mut sides);
     // With the names that they have now.
     args.around.put(&mut sides);
-    let workload = match &args.asked.file {
-        _ if over_ws(&protocol_options, &hints) => {
-            let path = args.path.as_deref();
-            socket(
-                &protocol_options,
-                (args.contract, path),
-                &args.request,
-                &args.asked,
-                &hints,
-            )?
-        }
-        Some(file) => of_file(file, &args.asked, args.contract, &args.request, &hints)?,
-        None => {
-            let get = args.path.as_deref();
-            workload(args.contract, get, &args.request, &args.called, &hints)?
-        }
+    let given = Given {
+        no_pause: args.no_pause,
+        other_rates: args.cpu_rates,
+        ..args.driven.given(args.rate)
     };
-    spoken(&workload, &sides)?;
     let load = args.driven.load(&args.protocol);
     Ok(Chosen {
-        spec: LoadSpec {
-            load: shaped(load, &protocol_options, &workload, &sides)?,
-            workload,
-            given: Given {
-                no_pause: args.no_pause,
-                other_rates: args.cpu_rates,
-                ..args.driven.given(args.rate)
-            },
-        },
+        spec: spec((load, given), &protocol_options, workload, &sides)?,
         sides,
         _worktrees: worktrees,
     })
 }
 
-fn without_hints(sides: Vec<Side>) -> (Vec<Side>, Vec<Hint>) {
-    let hints = sides.iter().map(|_| Hint::None).collect();
-    (sides, hints)
+/// How these sides are loaded, if they can be asked this.
+fn spec(
+    (load, given): (Load, Given),
+    protocol_options: &ProtocolOptions<'_>,
+    workload: Workload,
+    sides: &[Side],
+) -> Result<LoadSpec> {
+    spoken(&workload, sides)?;
+    Ok(LoadSpec {
+        load: shaped(load, protocol_options, &workload, sides)?,
+        workload,
+        given,
+    })
 }
 
 /// The same server may be there twice, to show how far it differs from itself: `it` and `it (2)`.
@@ -230,11 +206,7 @@ fn number_doubles(sides: &mut [Side]) {
 pub struct One<'a> {
     /// The server, as it was typed.
     pub server: &'a str,
-    pub path: Option<&'a str>,
-    pub contract: Option<Contract>,
-    pub request: &'a Request,
-    pub called: &'a Called,
-    pub asked: &'a crate::args::request::RequestFileArgs,
+    pub asked: Asked<'a>,
     pub protocol_options: ProtocolOptions<'a>,
     pub around: &'a Around,
     /// The load, but for what a pilot decides.
@@ -252,42 +224,16 @@ pub fn one(
     args.protocol_options.fit(&[args.server.to_owned()])?;
     args.around.fit(&[args.server.to_owned()])?;
     let catalog = places.catalog()?;
+    let workload = args.asked.workload(&[hint(args.server, &catalog)?])?;
     let site = Site::of(places, elsewhere)?;
-    let (mut side, hint) = side(
-        (0, args.server),
-        (&args.protocol_options, args.request),
-        &catalog,
-        &site,
-    )?;
+    let word = (0, args.server);
+    let mut side = side(word, &args.protocol_options, &workload, &catalog, &site)?;
     side.name = names::alone(&side.name);
     args.around.put(std::slice::from_mut(&mut side));
     args.protocol_options.speak(std::slice::from_mut(&mut side));
-    let hints = [hint];
-    let workload = match &args.asked.file {
-        _ if over_ws(&args.protocol_options, &hints) => {
-            let said = (args.contract, args.path);
-            socket(
-                &args.protocol_options,
-                said,
-                args.request,
-                args.asked,
-                &hints,
-            )?
-        }
-        Some(file) => of_file(file, args.asked, args.contract, args.request, &hints)?,
-        None => workload(args.contract, args.path, args.request, args.called, &hints)?,
-    };
-    spoken(&workload, std::slice::from_ref(&side))?;
-    let spec = LoadSpec {
-        load: shaped(
-            args.load,
-            &args.protocol_options,
-            &workload,
-            std::slice::from_ref(&side),
-        )?,
-        workload,
-        given: args.given,
-    };
+    let sides = std::slice::from_ref(&side);
+    let load = (args.load, args.given);
+    let spec = spec(load, &args.protocol_options, workload, sides)?;
     Ok((side, spec))
 }
 
@@ -383,87 +329,40 @@ fn spoken(workload: &Workload, sides: &[Side]) -> Result<()> {
     Ok(())
 }
 
-/// Requests that suit a side, as far as the side alone shows.
-pub enum Hint {
-    /// One of these contracts.
-    Contracts(Vec<Contract>),
-    /// The path of its URL.
-    Path(String),
-    /// The gRPC method of its URL.
-    Call(String),
-    /// Messages over WebSocket at this path.
-    Socket(String),
-    /// Nothing.
-    None,
-}
-
-/// Hint of a side from the catalog, before anything is built.
-fn known(word: &str, catalog: &Catalog) -> Hint {
-    let name = word.split_once('@').map_or(word, |(name, _)| name);
-    match catalog.get(name) {
-        Ok(server) if !is_url(word) => Hint::Contracts(server.manifest.contracts.clone()),
-        _ => Hint::None,
+/// Requests that suit a side, as far as its word shows.
+fn hint(word: &str, catalog: &Catalog) -> Result<Hint> {
+    if is_url(word) {
+        return Ok(Hint::of_url(&target::parse(word)?));
     }
+    let name = word.split_once('@').map_or(word, |(name, _)| name);
+    Ok(match catalog.get(name) {
+        Ok(server) => Hint::Contracts(server.manifest.contracts.clone()),
+        Err(_) => Hint::None,
+    })
 }
 
 fn side(
     (place, word): (usize, &str),
-    (protocol_options, request): (&ProtocolOptions<'_>, &Request),
+    protocol_options: &ProtocolOptions<'_>,
+    workload: &Workload,
     catalog: &Catalog,
     site: &Site<'_>,
-) -> Result<(Side, Hint)> {
+) -> Result<Side> {
     if is_url(word) {
         let address = target::parse(word)?;
-        let over_tls = address.tls && !address.ws;
-        let http2 = address.h2c
-            || address.grpc
-            || (over_tls && protocol_options.protocol.over(place) == Over::H2);
-        let target = address.resolve(protocol_options.connect, PATIENCE)?;
-        if let Target::Unix(_) = target {
+        if address.unix.is_some() {
             return Err(usage!(
                 "{word}: servers on unix sockets are loaded by `prony load` alone"
             ));
         }
-        if let Some(place) = address.place(protocol_options.connect, &target) {
+        let endpoint = running::endpoint(place, &address, protocol_options);
+        let upgrade = crate::ws::upgrade(workload, &address.authority)?;
+        let (url, reach) = ((word, &address), Reach::from_here(PATIENCE));
+        let running = running::server(url, &endpoint, protocol_options, upgrade.as_ref(), &reach)?;
+        if let Some(place) = address.place(protocol_options.connect, &running.target) {
             eprintln!("{word} is loaded at {place}");
         }
-        let tls = match address.tls {
-            true => {
-                let options = protocol_options.tls.options(&address.host, http2)?;
-                if !address.ws {
-                    crate::tls::tried(word, &target, &options, PATIENCE)?;
-                }
-                Some(Box::new(options))
-            }
-            false if http2 => {
-                crate::http2::tried(word, &target, PATIENCE)?;
-                None
-            }
-            false => None,
-        };
-        if address.ws {
-            let upgrade = crate::ws::upgrade(request, protocol_options.messages, &address)?;
-            crate::ws::tried(word, &target, tls.as_deref(), &upgrade, PATIENCE)?;
-        }
-        let hint = match address.http {
-            true if address.grpc => Hint::Call(address.path),
-            true if address.ws => Hint::Socket(address.path),
-            true => Hint::Path(address.path),
-            false => Hint::Contracts(vec![Contract::TcpEcho]),
-        };
-        let side = Side {
-            name: word.to_owned(),
-            what: What::Running(Running {
-                target,
-                authority: address.authority,
-                tls,
-                process: None,
-            }),
-            role: Role::Server,
-            http2: http2.then(|| protocol_options.protocol.settings()),
-            key: None,
-        };
-        return Ok((side, hint));
+        return Ok(running::side(word, running, &endpoint));
     }
     let (name, workers) = match word.split_once('@') {
         Some((name, workers)) => (name, workers.parse::<u32>().ok()),
@@ -475,8 +374,7 @@ fn side(
             catalog.get(name)?;
         }
         let folder = std::env::current_dir().into_diagnostic()?;
-        let side = Side::of_command(word, word, &folder).map_err(|error| miette!("{error}"))?;
-        return Ok((side, Hint::None));
+        return Side::of_command(word, word, &folder).map_err(|error| miette!("{error}"));
     };
     let workers = workers.unwrap_or_else(|| server.manifest.default_workers());
     if !server.manifest.allows(workers) {
@@ -490,7 +388,7 @@ fn side(
             output => miette!("{name}: {failure}\n{output}"),
         }
     })?;
-    let side = Side {
+    Ok(Side {
         name: word.to_owned(),
         what: What::Started {
             server: Box::new(server.clone()),
@@ -500,187 +398,5 @@ fn side(
         role: Role::Server,
         http2: None,
         key: None,
-    };
-    Ok((side, Hint::Contracts(server.manifest.contracts.clone())))
-}
-
-/// Chooses the requests for all sides: those that the user gives, else the one contract that all sides keep.
-/// Without such a contract, the path of a URL, else `/`.
-fn workload(
-    contract: Option<Contract>,
-    path: Option<&str>,
-    request: &Request,
-    called: &Called,
-    hints: &[Hint],
-) -> Result<Workload> {
-    if let Some(rpc) = call(contract, path, request, called, hints)? {
-        return Ok(Workload::Call(Box::new(rpc)));
-    }
-    if let Some(contract) = contract {
-        if request.is_given() {
-            return Err(usage!(
-                help = "leave out --contract, or say the path with --path",
-                "a contract has its own requests: {contract} takes no method, header, body, name, compression or expectation"
-            ));
-        }
-        if contract == Contract::Weather {
-            return Err(usage!(
-                "a gateway needs an upstream: use an experiment (`prony run weather`)"
-            ));
-        }
-        return Ok(Workload::Contract(contract));
-    }
-    let echoes =
-        |hint: &Hint| matches!(hint, Hint::Contracts(list) if *list == [Contract::TcpEcho]);
-    let get = |path: &str| -> Result<Workload> {
-        if hints.iter().any(echoes) {
-            return Err(usage!(
-                help = "tcp://HOST:PORT and servers of the contract tcp-echo are compared with one another",
-                "a server that echoes bytes, over tcp-echo alone, cannot be asked for {path}"
-            ));
-        }
-        Ok(Workload::Get(Get {
-            method: request.method()?,
-            path: path.to_owned(),
-            headers: request.fields()?,
-            body: request.content()?,
-            compressed: request.encoding.compressed,
-            expect: request.expect()?,
-        }))
-    };
-    if let Some(path) = path {
-        return get(path);
-    }
-    match in_common(hints) {
-        Some(contract) if !request.is_given() => Ok(Workload::Contract(contract?)),
-        _ => get(path_of(hints).unwrap_or("/")),
-    }
-}
-
-/// The one contract that all sides keep; none when some side is not known by its contracts.
-fn in_common(hints: &[Hint]) -> Option<Result<Contract>> {
-    let lists: Vec<&Vec<Contract>> = hints
-        .iter()
-        .filter_map(|hint| match hint {
-            Hint::Contracts(list) => Some(list),
-            _ => None,
-        })
-        .collect();
-    if lists.len() != hints.len() {
-        return None;
-    }
-    let keep = |contract: &&Contract| lists.iter().all(|list| list.contains(contract));
-    Some(
-        match Contract::ALL.iter().filter(keep).collect::<Vec<_>>()[..] {
-            [only] => Ok(*only),
-            [] => Err(usage!("these servers keep no contract in common")),
-            ref several => Err(usage!(
-                help = "say which with --contract",
-                "these servers keep several contracts: {}",
-                several
-                    .iter()
-                    .map(|c| c.name())
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            )),
-        },
-    )
-}
-
-/// The path of the first URL.
-fn path_of(hints: &[Hint]) -> Option<&str> {
-    hints.iter().find_map(|hint| match hint {
-        Hint::Path(path) | Hint::Socket(path) => Some(path.as_str()),
-        _ => None,
-    })
-}
-
-/// Is WebSocket spoken?
-fn over_ws(protocol_options: &ProtocolOptions<'_>, hints: &[Hint]) -> bool {
-    protocol_options.protocol.is_ws() || hints.iter().any(|hint| matches!(hint, Hint::Socket(_)))
-}
-
-/// Messages over WebSocket for all sides: the contract where all of them keep it and nothing is said of the handshake.
-fn socket(
-    protocol_options: &ProtocolOptions<'_>,
-    (contract, path): (Option<Contract>, Option<&str>),
-    request: &Request,
-    asked: &crate::args::request::RequestFileArgs,
-    hints: &[Hint],
-) -> Result<Workload> {
-    request.fits_handshake()?;
-    if asked.file.is_some() {
-        return Err(usage!(
-            "--file has HTTP requests: they are not sent over WebSocket"
-        ));
-    }
-    let others = |hint: &&Hint| match hint {
-        Hint::Contracts(list) => !list.contains(&Contract::WsEcho),
-        Hint::Path(_) | Hint::Call(_) => true,
-        Hint::Socket(_) | Hint::None => false,
-    };
-    if hints.iter().any(|hint| others(&hint)) {
-        return Err(usage!(
-            help = "ws://HOST/PATH for servers that run, --protocol ws for those that prony starts, servers of the catalog that keep ws-echo",
-            "WebSocket is compared with WebSocket, and one side does not speak it"
-        ));
-    }
-    let protocols = &protocol_options.messages.subprotocols;
-    let plain = path.is_none() && !request.is_given() && protocols.is_empty();
-    let all_keep = hints.iter().all(|hint| matches!(hint, Hint::Contracts(_)));
-    match contract {
-        Some(Contract::WsEcho) if plain => return Ok(Workload::Contract(Contract::WsEcho)),
-        None if plain && all_keep => return Ok(Workload::Contract(Contract::WsEcho)),
-        None => {}
-        Some(contract) => {
-            return Err(usage!(
-                help = "--contract ws-echo verifies WebSocket at /, without further header fields and subprotocols",
-                "{contract} is no contract for these messages over WebSocket"
-            ));
-        }
-    }
-    Ok(Workload::Socket(Socket {
-        path: path.or_else(|| path_of(hints)).unwrap_or("/").to_owned(),
-        headers: request.fields()?,
-        protocols: protocols.clone(),
-    }))
-}
-
-/// The requests of a file. A path in the URL stands before every one.
-fn of_file(
-    file: &Path,
-    asked: &crate::args::request::RequestFileArgs,
-    contract: Option<Contract>,
-    request: &Request,
-    hints: &[Hint],
-) -> Result<Workload> {
-    if request.is_described() {
-        return Err(usage!(
-            "--file has complete requests: leave out method, header, body and expectation"
-        ));
-    }
-    let contract = match (contract, in_common(hints)) {
-        (Some(contract), _) => contract,
-        (None, Some(contract)) => contract?,
-        (None, None) => Contract::Http,
-    };
-    if let Contract::TcpEcho | Contract::WsEcho = contract {
-        return Err(usage!(
-            "--file has HTTP requests, and a server of {contract} does not answer them"
-        ));
-    }
-    let server = Asking {
-        prefix: crate::request::prefix(path_of(hints).unwrap_or_default())?,
-        ..Asking::anywhere()
-    };
-    let ways = crate::request::ways(asked.no_pipelining);
-    let mut asked = RequestFile::read(file, &server, ways)?;
-    request.settle(&mut asked.mix)?;
-    if asked.paused {
-        eprintln!("{PAUSES}");
-    }
-    Ok(Workload::Requests {
-        contract,
-        asked: Arc::new(asked),
     })
 }

@@ -4,7 +4,7 @@ use crate::args::Duel;
 use miette::{IntoDiagnostic, Result};
 use prony_lab::duel::{LoadSpec, Time, parts_for};
 use prony_lab::machine::this_machine;
-use prony_lab::side::Workload;
+use prony_lab::workload::Workload;
 use prony_notebook::Notebook;
 use prony_record::verdict::{Bands, Quantity, Terms};
 use prony_stats::compare::BAND;

@@ -9,8 +9,8 @@ use prony_engine::Plan;
 use prony_lab::event::Journal;
 use prony_lab::machine::this_machine;
 use prony_lab::recording::TrialHeader;
-use prony_lab::side::Workload;
 use prony_lab::trial::Measured;
+use prony_lab::workload::Workload;
 use prony_record::{Durations, Finding, Subject};
 use std::convert::Infallible;
 

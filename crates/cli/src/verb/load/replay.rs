@@ -2,11 +2,12 @@
 
 use super::shape::window;
 use crate::args::Load;
+use crate::request::ways;
 use miette::{Context, IntoDiagnostic, Result, miette};
-use prony_engine::Dialogue;
-use prony_engine::protocol::Mix;
 use prony_lab::requests::Server;
 use prony_lab::requests::replay::{Replay, replay, stages};
+use prony_lab::requests::verify::RequestFile;
+use prony_lab::workload::Workload;
 use prony_record::{Extent, SECOND, Span, inert};
 use std::path::Path;
 use std::time::Duration;
@@ -17,13 +18,19 @@ fn name(log: &Path) -> String {
 }
 
 /// The requests of a log, or those of a file that its lines are. What is left out is said.
-pub fn of(log: &Path, args: &Load, mix: Option<Mix>, server: &Server) -> Result<Mix> {
+pub fn of(
+    log: &Path,
+    args: &Load,
+    file: Option<RequestFile>,
+    server: &Server,
+) -> Result<RequestFile> {
     let name = name(log);
     let text = std::fs::read(log)
         .into_diagnostic()
         .wrap_err_with(|| format!("cannot read {name}"))?;
     let text = String::from_utf8_lossy(&text);
-    let by_file = mix.is_some();
+    let by_file = file.is_some();
+    let mix = file.map(|file| file.mix);
     let Replay { mut mix, notes } = replay(&text, args.speed, mix, server).map_err(|error| {
         miette!(
             help = "a log is in the common or combined format, as nginx and Apache write it by default",
@@ -44,16 +51,21 @@ pub fn of(log: &Path, args: &Load, mix: Option<Mix>, server: &Server) -> Result<
             request.headers = fields.iter().map(pieces).collect();
         }
     }
-    Ok(mix)
+    Ok(RequestFile {
+        file: name,
+        mix,
+        ways: ways(true),
+        paused: false,
+    })
 }
 
 /// The load that sends a recording at its times; another one as it is.
 pub fn at_its_times(
     load: prony_record::Load,
     args: &Load,
-    dialogue: &Dialogue,
+    workload: &Workload,
 ) -> Result<prony_record::Load> {
-    let (Some(log), Dialogue::Mix(mix)) = (&args.replay, dialogue) else {
+    let (Some(log), Some(mix)) = (&args.replay, workload.mix()) else {
         return Ok(load);
     };
     let Some(recorded) = &mix.recorded else {

@@ -56,8 +56,6 @@ pub fn load(args: &Load) -> Result<prony_record::Load> {
         max_connections: max_connections(args),
         rate,
         stages,
-        size: args.messages.size(),
-        text: args.messages.text,
         extent,
         timeout: args.timeout,
         warmup: args.warmup,

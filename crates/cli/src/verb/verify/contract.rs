@@ -2,13 +2,11 @@
 
 use crate::Ended;
 use crate::args::Verify;
+use crate::running::{self, Reach};
 use crate::target::Address;
 use miette::Result;
-use prony_engine::Target;
-use prony_engine::protocol::h2::WINDOW;
 use prony_lab::contract::{Contract, Depth, Inspection, Step};
 use prony_lab::host::verify_running;
-use prony_lab::side::{Http2, Running};
 
 /// The contract that was named, unless there is a file of that name.
 pub fn named(args: &Verify) -> Option<Contract> {
@@ -45,27 +43,19 @@ pub fn verify(args: &Verify, contract: Contract, address: &Address) -> Result<En
             address.path
         ));
     }
-    args.connect.fit(std::slice::from_ref(address))?;
-    let target = address.resolve(&args.connect, args.timeout.0)?;
-    let http2 = args.protocol().is_spoken(address)?;
-    let url = (args.url.as_str(), address);
-    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (None, http2))?;
-    if address.h2c {
-        crate::http2::tried(&args.url, &target, args.timeout.0)?;
-    }
-    if let Target::Unix(_) = target {
+    if address.unix.is_some() {
         return Err(usage!("contracts are verified over TCP"));
     }
-    let running = Running {
-        target,
-        authority: address.authority.clone(),
-        tls: tls.map(Box::new),
-        process: None,
-    };
+    let protocol = args.protocol();
+    let options = super::options(args, &protocol);
+    options.fit(std::slice::from_ref(&args.url))?;
+    let endpoint = running::endpoint(0, address, &options);
+    let url = (args.url.as_str(), address);
+    let reach = Reach::from_here(args.timeout.0);
+    let running = running::server(url, &endpoint, &options, None, &reach)?;
     let seed = args.seed.unwrap_or_else(rand::random);
     let how = Inspection::new(Depth::Full, seed).within(args.timeout.0);
-    let http2 = http2.then_some(Http2 { window: WINDOW });
-    match verify_running(&running, contract, &how, http2) {
+    match verify_running(&running, contract, &how, endpoint.http2) {
         Ok(verified) => {
             for Step { name, took, .. } in &verified.steps {
                 println!("passed: {name}, {} ms", took.as_millis());

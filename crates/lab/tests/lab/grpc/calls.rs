@@ -2,8 +2,8 @@
 
 use super::server::{Said, honest, serve};
 use prony_engine::Target;
-use prony_engine::protocol::Expect;
 use prony_engine::protocol::grpc::{Call, GrpcExpect, Status};
+use prony_engine::protocol::{Expect, Limits};
 use prony_lab::grpc::{Rpc, Schema, Seen};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -31,6 +31,7 @@ fn rpc(method: &str, json: &str) -> Rpc {
             ..GrpcExpect::default()
         },
         output: Some(method.answers()),
+        limits: Limits::default(),
     }
 }
 

@@ -9,10 +9,11 @@ use prony_lab::generator::{Generator, LoadControl, LoadController};
 use prony_lab::host::{Host, Started, VerifySpec, Watched, Watcher};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
-use prony_lab::side::{Candidate, Role, Running, Side, What, Workload};
+use prony_lab::side::{Candidate, Role, Running, Side, What};
 use prony_lab::topology::Topology;
 use prony_lab::tree::Root;
 use prony_lab::trial::Lab;
+use prony_lab::workload::Workload;
 use prony_record::{
     Backlog, Distributions, Extent, Failure, Load, Observation, Outcomes, Phase, Resources, SECOND,
     Step, Window,

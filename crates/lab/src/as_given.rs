@@ -1,40 +1,32 @@
-//! A load whose bytes are settled before its server is reached: a URL with options of the command line.
+//! A load as its user says it: of a server that runs already, of which nothing is learnt.
 
-use crate::requests::verify::{Tried, Way, verify};
+use crate::requests::verify::{RequestFile, Tried, Way, verify};
+use crate::workload::Endpoint;
+use prony_engine::Target;
 use prony_engine::protocol::tls::TlsOptions;
-use prony_engine::{Dialogue, Target};
 use prony_record::inert;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::time::{Duration, Instant};
 
 /// After a request that failed for longer than this the others are not tried: the server most likely says nothing at all.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A load whose bytes are settled.
+/// How such a load differs from one that compares servers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Prepared {
-    /// Requests of the load, and the answers that are right.
-    pub dialogue: Dialogue,
-    /// The method, or `echo`, or `call`.
-    pub said: String,
+pub struct AsGiven {
     /// The same seed sends the same values at the same times.
     pub seed: u64,
     /// CPUs that the generator's threads are pinned to, one each; empty: they are not pinned.
     pub cpus: Vec<usize>,
-    /// The file whose requests are tried before and after the load; none: they are not.
-    pub tried: Option<String>,
+    /// Requests ask for connections that stay open.
+    pub keepalive: bool,
+    /// The requests of a file are tried before and after the load.
+    pub verified: bool,
     /// How long the server may say nothing while they are tried.
     pub silence: Duration,
 }
 
-impl fmt::Display for Prepared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.said)
-    }
-}
-
-impl Prepared {
+impl AsGiven {
     /// Proves that every request, or session, of a file is answered rightly at all: a mistake in the file is found before a
     /// load is made with it. One that is answered rightly now and then is loaded, which counts how often. Tables of rows that
     /// are sent once are left for the load.
@@ -43,23 +35,22 @@ impl Prepared {
     /// Those that are never answered rightly.
     pub fn prove(
         &self,
-        target: &Target,
-        tls: Option<&TlsOptions>,
+        file: &RequestFile,
+        (target, tls): (&Target, Option<&TlsOptions>),
+        endpoint: &Endpoint<'_>,
         seed: u64,
     ) -> Result<(), String> {
-        let (Some(file), Dialogue::Mix(mix)) = (&self.tried, &self.dialogue) else {
-            return Ok(());
-        };
-        if mix.tables.iter().any(|table| table.once) {
+        if !self.verified || file.mix.tables.iter().any(|table| table.once) {
             return Ok(());
         }
+        let mix = file.mix(endpoint, self.keepalive)?;
         let mut begun = Instant::now();
         let go_on = &mut |tried: &Tried| {
             let silent = tried.wrong.is_some() && begun.elapsed() > PATIENCE;
             begun = Instant::now();
             !silent
         };
-        let all = verify(mix, target, tls, seed, self.silence, &[Way::Whole], go_on);
+        let all = verify(&mix, target, tls, seed, self.silence, &[Way::Whole], go_on);
         let kinds = match mix.sessions.len() {
             0 => mix.requests.len(),
             n => n,
@@ -69,7 +60,7 @@ impl Prepared {
             0 => Ok(()),
             n => Err(format!(
                 "{n} of {kinds} in {} got no right response:{}{}",
-                inert::line(file),
+                file.file,
                 failed.concat(),
                 match kinds - all.len() {
                     0 => String::new(),

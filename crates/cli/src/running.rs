@@ -1,0 +1,105 @@
+//! A server that runs already, as the command line names it: where it listens, how it is spoken to, and one try of that,
+//! so that what cannot work is said before anything is loaded.
+
+use crate::http2::ProtocolOptions;
+use crate::target::Address;
+use crate::{http2, tls, ws};
+use miette::{Result, miette};
+use prony_engine::Target;
+use prony_engine::protocol::ws::Upgrade;
+use prony_lab::side::{Role, Running, Side, What};
+use prony_lab::workload::Endpoint;
+use prony_remote::Fleet;
+use std::path::Path;
+use std::time::Duration;
+
+/// From where it is reached, and for how long it is waited for.
+pub struct Reach<'a> {
+    pub timeout: Duration,
+    /// Other machines that load it; they alone may reach it.
+    pub fleet: Option<&'a Fleet>,
+    /// The unix socket on which it listens, where the URL has none.
+    pub unix: Option<&'a Path>,
+}
+
+impl Reach<'_> {
+    /// From this machine.
+    pub fn from_here(timeout: Duration) -> Self {
+        Self {
+            timeout,
+            fleet: None,
+            unix: None,
+        }
+    }
+
+    fn target(&self, address: &Address, options: &ProtocolOptions<'_>) -> Result<Target> {
+        match (self.unix, self.fleet) {
+            (Some(path), _) => crate::target::unix(path),
+            (None, None) => address.resolve(options.connect, self.timeout),
+            (None, Some(_)) if address.unix.is_some() => {
+                Err(usage!("a unix socket is reached on its own machine only"))
+            }
+            (None, Some(fleet)) => options.connect.route(address).from(fleet, self.timeout),
+        }
+    }
+}
+
+/// How requests are sent to the server of a URL: the one at this place of the command line.
+pub fn endpoint<'a>(
+    place: usize,
+    address: &'a Address,
+    options: &ProtocolOptions<'_>,
+) -> Endpoint<'a> {
+    let http2 = options.protocol.is_h2(place, address);
+    Endpoint {
+        authority: &address.authority,
+        tls: address.tls,
+        http2: http2.then(|| options.protocol.settings()),
+    }
+}
+
+/// The server of a URL, after one try. `upgrade` is the handshake of WebSocket where that is spoken.
+pub fn server(
+    (url, address): (&str, &Address),
+    endpoint: &Endpoint<'_>,
+    options: &ProtocolOptions<'_>,
+    upgrade: Option<&Upgrade>,
+    reach: &Reach<'_>,
+) -> Result<Running> {
+    let target = reach.target(address, options)?;
+    let http2 = endpoint.http2.is_some();
+    let secured = match address.tls {
+        true => Some(options.tls.options(&address.host, http2)?),
+        false => None,
+    };
+    match (&secured, upgrade, reach.fleet) {
+        (_, Some(_), Some(_)) => {}
+        (_, Some(upgrade), None) => {
+            ws::tried(url, &target, secured.as_ref(), upgrade, reach.timeout)?;
+        }
+        (Some(secured), None, Some(fleet)) => fleet
+            .probe(&target, secured, reach.timeout)
+            .map_err(|error| miette!("{url}: {error}"))?,
+        (Some(secured), None, None) => tls::tried(url, &target, secured, reach.timeout)?,
+        (None, None, None) if http2 => http2::tried(url, &target, reach.timeout)?,
+        (None, None, _) => {}
+    }
+    Ok(Running {
+        target,
+        authority: address.authority.clone(),
+        tls: secured.map(Box::new),
+        process: None,
+        as_given: None,
+    })
+}
+
+/// The server as a side.
+pub fn side(url: &str, running: Running, endpoint: &Endpoint<'_>) -> Side {
+    Side {
+        name: url.to_owned(),
+        what: What::Running(running),
+        role: Role::Server,
+        http2: endpoint.http2,
+        key: None,
+    }
+}

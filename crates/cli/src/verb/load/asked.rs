@@ -1,0 +1,128 @@
+//! Requests that a load sends: what other verbs send too, a raw echo, and a log.
+
+use crate::args::Load;
+use crate::request::{text_or_file, ways};
+use crate::target::Address;
+use crate::workload::{Asked, Hint};
+use miette::Result;
+use prony_engine::protocol::mix::Shares;
+use prony_lab::contract::Contract;
+use prony_lab::requests::verify::RequestFile;
+use prony_lab::workload::Workload;
+use std::sync::Arc;
+
+/// The options of `prony load` about what is asked.
+pub fn of(args: &Load) -> Asked<'_> {
+    Asked {
+        contract: None,
+        path: None,
+        request: &args.request,
+        messages: &args.messages,
+        over_ws: false,
+        call: None,
+        message: args.message.as_deref(),
+        grpc: &args.grpc,
+        file: None,
+        no_pipelining: true,
+    }
+}
+
+/// Returns the requests or messages to send to this address.
+pub fn workload(args: &Load, asked: &Asked<'_>, address: &Address) -> Result<Workload> {
+    let several = match (&args.file, &args.replay) {
+        (None, None) => None,
+        (Some(_), None) => Some("--file"),
+        (_, Some(_)) => Some("--replay"),
+    };
+    match several {
+        Some(option) if !address.http || address.ws => Err(usage!(
+            "{option} has HTTP requests: the URL must begin with http://"
+        )),
+        Some(option) if address.grpc => Err(usage!(
+            "{option} has requests of HTTP, and grpc:// makes one call again and again"
+        )),
+        Some(_) => {
+            args.grpc.unused()?;
+            requests(args, asked, address)
+        }
+        None if !address.http => {
+            args.grpc.unused()?;
+            echo(args)
+        }
+        None => asked.workload(&[Hint::of_url(address)]),
+    }
+}
+
+/// The requests of a file, of a log, or of a log by a file.
+fn requests(args: &Load, asked: &Asked<'_>, address: &Address) -> Result<Workload> {
+    let shares = match args.random_shares {
+        true => Shares::Random,
+        false => Shares::Exact,
+    };
+    let server = asked.server(&address.path, shares)?;
+    let file = args.file.as_ref();
+    let file = file.map(|file| RequestFile::read(file, &server, ways(true)));
+    let mut file = match (&args.replay, file.transpose()?) {
+        (Some(log), file) => super::replay::of(log, args, file, &server)?,
+        (None, Some(file)) => file,
+        (None, None) => return asked.workload(&[Hint::of_url(address)]),
+    };
+    args.request.settle(&mut file.mix)?;
+    Ok(Workload::Requests {
+        contract: Contract::Http,
+        asked: Arc::new(file),
+    })
+}
+
+/// The message of an echo.
+fn echo(args: &Load) -> Result<Workload> {
+    if args.request.encoding.compressed {
+        return Err(usage!("--compressed is for HTTP: an echo has no encodings"));
+    }
+    if args.request.login.user.is_some() {
+        return Err(usage!("--user is for HTTP: an echo knows no names"));
+    }
+    let said = args.message.as_deref().unwrap_or("hello\\n");
+    let message = match said.strip_prefix('@') {
+        Some(_) => text_or_file(said)?,
+        None => unescape(said)
+            .ok_or_else(|| {
+                usage!("{said:?} has an unknown escape: \\n, \\r, \\t and \\\\ are understood")
+            })?
+            .into_bytes(),
+    };
+    if message.is_empty() {
+        return Err(usage!("an echo needs a message of at least one byte"));
+    }
+    Ok(Workload::Echo(message))
+}
+
+fn unescape(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        out.push(match c {
+            '\\' => match rest.next()? {
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                '\\' => '\\',
+                _ => return None,
+            },
+            other => other,
+        });
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_of_a_message() {
+        assert_eq!(unescape("hello\\n\\\\").as_deref(), Some("hello\n\\"));
+        assert_eq!(unescape("\\x"), None);
+        assert_eq!(unescape("\\"), None);
+    }
+}

@@ -1,0 +1,118 @@
+//! Requests that a server gets, and what is a right response to them.
+
+use crate::contract::Contract;
+use crate::get::Get;
+use crate::grpc::Rpc;
+use crate::requests::verify::RequestFile;
+use crate::side::Http2;
+use crate::socket::Socket;
+use prony_engine::Dialogue;
+use prony_engine::protocol::Mix;
+use prony_engine::protocol::mix::MixH2;
+use prony_record::Load;
+use std::fmt;
+use std::sync::Arc;
+
+/// Requests that all sides get.
+#[derive(Debug, Clone)]
+pub enum Workload {
+    /// A contract, which is verified.
+    Contract(Contract),
+    /// A message over TCP, which comes back.
+    Echo(Vec<u8>),
+    /// A request.
+    Get(Get),
+    /// A call of gRPC.
+    Call(Box<Rpc>),
+    /// Messages over WebSocket, which come back.
+    Socket(Socket),
+    /// The requests of a file, which are verified.
+    Requests {
+        /// The contract by which a server of the catalog is started.
+        contract: Contract,
+        /// Requests of the file.
+        asked: Arc<RequestFile>,
+    },
+}
+
+impl Workload {
+    /// The contract by which a server is started and probed.
+    #[must_use]
+    pub fn contract(&self) -> Contract {
+        match self {
+            Self::Contract(contract) | Self::Requests { contract, .. } => *contract,
+            Self::Echo(_) => Contract::TcpEcho,
+            Self::Get(_) | Self::Call(_) => Contract::Http,
+            Self::Socket(_) => Contract::WsEcho,
+        }
+    }
+
+    /// The requests of a file; none: there is no file.
+    #[must_use]
+    pub fn mix(&self) -> Option<&Mix> {
+        match self {
+            Self::Requests { asked, .. } => Some(&asked.mix),
+            _ => None,
+        }
+    }
+
+    /// Returns what a load sends, and what it expects where nothing is learnt from the server. With `keepalive`,
+    /// requests ask for connections that stay open.
+    ///
+    /// # Errors
+    /// When it cannot be sent in this way, in words. Contracts cannot: their right responses come from a verification.
+    pub fn dialogue(
+        &self,
+        endpoint: &Endpoint<'_>,
+        load: &Load,
+        keepalive: bool,
+    ) -> Result<Dialogue, String> {
+        match self {
+            Self::Contract(contract) => Err(format!("{contract} is verified before a load")),
+            Self::Echo(message) => Ok(Dialogue::Echo(message.clone())),
+            Self::Get(get) => get.expecting(get.expect.clone(), endpoint, keepalive),
+            Self::Call(rpc) => rpc.expecting(rpc.expect.clone(), endpoint),
+            Self::Socket(socket) => socket.dialogue(endpoint.authority, load),
+            Self::Requests { asked, .. } => asked.dialogue(endpoint, keepalive),
+        }
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Contract(contract) => contract.fmt(f),
+            Self::Echo(_) => f.write_str("echo"),
+            Self::Get(get) => write!(f, "{} {}", get.method, get.path),
+            Self::Call(rpc) => write!(f, "calls of {} over gRPC", rpc.call.path),
+            Self::Socket(socket) => socket.fmt(f),
+            Self::Requests { asked, .. } => asked.fmt(f),
+        }
+    }
+}
+
+/// How a server is spoken to.
+#[derive(Debug, Clone, Copy)]
+pub struct Endpoint<'a> {
+    /// Name by which requests call the server: the `Host` field of HTTP/1.1, and `:authority` of HTTP/2.
+    pub authority: &'a str,
+    /// The server is loaded over TLS.
+    pub tls: bool,
+    /// How HTTP/2 is spoken; none: HTTP/1.1 is.
+    pub http2: Option<Http2>,
+}
+
+impl Endpoint<'_> {
+    /// A mix, spoken so.
+    ///
+    /// # Errors
+    /// When it has a field that HTTP/2 has no place for, in words.
+    pub fn mix(&self, mut mix: Mix) -> Result<Mix, String> {
+        if let Some(Http2 { window }) = self.http2 {
+            let secure = self.tls;
+            mix.speak_http2(MixH2 { window, secure })
+                .map_err(|forbidden| forbidden.to_string())?;
+        }
+        Ok(mix)
+    }
+}
