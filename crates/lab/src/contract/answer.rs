@@ -1,9 +1,12 @@
 //! Reading HTTP/1.x answers from a server that is not trusted: bounded in time by the step's
 //! patience, in memory by [`ANSWER_LIMIT`].
+//!
+//! Bodies are delimited here, and by no code of the load: `httparse` reads heads, chunk sizes and trailers. Loads read
+//! heads with `httparse` too, and the rest with code of their own.
 
 use super::wire::{Fault, Heard, QUIET, Wire, describe, excerpt};
 use prony_engine::protocol::encoding::Encoding;
-use prony_engine::protocol::{chunked, recognized, response_parser};
+use prony_engine::protocol::recognized;
 
 /// The most an answer may take, head and body together, chunk framing included. The longest that a
 /// contract asks for has some 5 KiB; what users ask for may be a whole page.
@@ -178,7 +181,10 @@ impl Listener {
 fn parse_head(bytes: &[u8]) -> Result<Option<Head>, Fault> {
     let mut headers = [httparse::EMPTY_HEADER; HEADER_LIMIT];
     let mut response = httparse::Response::new(&mut headers);
-    let size = match response_parser().parse_response(&mut response, bytes) {
+    let mut parser = httparse::ParserConfig::default();
+    // A user agent takes folded field lines (RFC 9112, 5.2).
+    parser.allow_obsolete_multiline_headers_in_responses(true);
+    let size = match parser.parse_response(&mut response, bytes) {
         Ok(httparse::Status::Complete(size)) => size,
         Ok(httparse::Status::Partial) if bytes.len() <= HEAD_LIMIT => return Ok(None),
         Ok(httparse::Status::Partial) => {
@@ -281,8 +287,7 @@ impl Chunks {
                     false => Ok(None),
                 };
             };
-            let length = chunked::size(line).and_then(|n| usize::try_from(n).ok());
-            let length = length.filter(|&n| n <= ANSWER_LIMIT);
+            let length = chunk_size(line).filter(|&n| n <= ANSWER_LIMIT);
             let length = length.ok_or_else(|| wrong(self.at))?;
             let start = self.at + line.len();
             if length == 0 {
@@ -308,22 +313,33 @@ fn line(bytes: &[u8]) -> Option<&[u8]> {
     Some(&bytes[..=end])
 }
 
+/// The size on a chunk-size line, which ends in a line feed; none when the line is wrong.
+fn chunk_size(line: &[u8]) -> Option<usize> {
+    let text = line.strip_suffix(b"\r\n")?;
+    // Left to the caller by `httparse`: that there are digits, and what an extension consists of.
+    let digits = text.first().is_some_and(u8::is_ascii_hexdigit);
+    let plain = |byte: &u8| *byte == b'\t' || !byte.is_ascii_control();
+    if !digits || !text.iter().all(plain) {
+        return None;
+    }
+    match httparse::parse_chunk_size(line) {
+        Ok(httparse::Status::Complete((end, size))) if end == line.len() => size.try_into().ok(),
+        _ => None,
+    }
+}
+
 /// The size of the trailer section, its empty line included; none while it is not complete.
 fn trailers_end(bytes: &[u8]) -> Result<Option<usize>, ()> {
-    let (mut at, mut fields) = (0, 0);
-    while let Some(line) = line(&bytes[at..]) {
-        at += line.len();
-        if line == b"\r\n" {
-            return Ok(Some(at));
+    let mut fields = [httparse::EMPTY_HEADER; HEADER_LIMIT];
+    match httparse::parse_headers(bytes, &mut fields) {
+        // A bare line feed would do for `httparse`.
+        Ok(httparse::Status::Complete((size, _)))
+            if size <= HEAD_LIMIT && bytes[..size].ends_with(b"\r\n") =>
+        {
+            Ok(Some(size))
         }
-        fields += 1;
-        if !chunked::is_field(line) || fields > HEADER_LIMIT || at > HEAD_LIMIT {
-            return Err(());
-        }
-    }
-    match bytes.len() > HEAD_LIMIT {
-        true => Err(()),
-        false => Ok(None),
+        Ok(httparse::Status::Partial) if bytes.len() <= HEAD_LIMIT => Ok(None),
+        _ => Err(()),
     }
 }
 
@@ -354,6 +370,21 @@ mod tests {
             b"10000000000000000\r\n",
             b"\r\n",
             b"2\r\nab\r\n\r\n",
+            b";a\r\n",
+            b" 5\r\n",
+            b"+5\r\n",
+            b"-0\r\n",
+            b"0x5\r\n",
+            b"5 5\r\n",
+            b"5\n",
+            b"5;a\n",
+            b"5;a\0\r\n",
+            b"5;a\rb\r\n",
+            b"0\r\n\n",
+            b"0\r\nA: b\r\n\n",
+            b"0\r\nA: b\0\r\n",
+            b"0\r\nA : b\r\n",
+            b"0\r\n: b\r\n",
             b"0\r\nHTTP/1.1 200 OK\r\n",
             b"0\r\nno field\r\n\r\n",
         ] {
@@ -362,6 +393,19 @@ mod tests {
         }
         let endless = b"0".repeat(HEAD_LIMIT + 1);
         assert!(Chunks::default().parse(&endless).is_err());
+    }
+
+    #[test]
+    fn chunk_sizes_may_have_extensions_and_leading_zeros() {
+        for (line, size) in [
+            (&b"0\r\n"[..], 0),
+            (b"1aF\r\n", 0x1af),
+            (b"0000000000000005\r\n", 5),
+            (b"5;name=value\r\n", 5),
+            (b"5 ; name=\"a b\"\r\n", 5),
+        ] {
+            assert_eq!(chunk_size(line), Some(size), "{}", line.escape_ascii());
+        }
     }
 
     #[test]
