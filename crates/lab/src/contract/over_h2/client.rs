@@ -1,19 +1,20 @@
 //! A client of HTTP/2 that can say every frame (RFC 9113): the crate `h2`, which asks for everything ordinary, speaks
-//! only as a well-behaved client does, and what is odd and right has to be sent by hand.
+//! only as a well-behaved client does, and what is odd and right has to be sent by hand. What comes back is read without
+//! any code of the load: frames by [`Frame`], header blocks by [`Blocks`].
 
 use super::super::Visit;
 use super::super::answer::Answer;
 use super::super::http::Case;
 use super::super::wire::{Fault, Heard, Wire};
+use super::blocks::{Blocks, Head, MOST_FIELDS};
 use super::frame::{self, Frame, kind};
+use http::HeaderValue;
 use prony_engine::protocol::encoding::Encoding;
-use prony_engine::protocol::h2::Decoder;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The greeting of every client.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// The most bytes of a header section, and of a body.
-const MOST_FIELDS: usize = 64 << 10;
+/// The most bytes of a body.
 const MOST_BODY: usize = 1 << 20;
 /// The window unless settings say otherwise.
 const WINDOW: i64 = 65_535;
@@ -22,7 +23,7 @@ const WINDOW: i64 = 65_535;
 pub(super) struct Client {
     wire: Wire,
     heard: Vec<u8>,
-    decoder: Decoder,
+    blocks: Blocks,
     /// How many bytes the server may send on a new stream.
     window: i64,
     /// The next stream.
@@ -62,7 +63,7 @@ impl Client {
         let mut this = Self {
             wire: visit.open()?,
             heard: Vec::new(),
-            decoder: Decoder::default(),
+            blocks: Blocks::new(),
             window,
             next: 1,
             streams: BTreeMap::new(),
@@ -261,17 +262,26 @@ impl Client {
             self.block = Some((number, ends, block));
             return Ok(());
         }
-        let mut fields: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-        let decoded = self.decoder.decode(&block, MOST_FIELDS, |name, value| {
-            fields.push((name.to_vec(), value.to_vec()));
-        });
-        if let Err(refusal) = decoded {
-            return Err(Fault::new("a valid header block", format!("{refusal:?}")));
-        }
-        let Some(stream) = self.streams.get_mut(&number) else {
-            return self.unknown(number, "an answer");
+        let invalid = |error: h2::Error| {
+            Fault::new(
+                "a valid header section: HPACK, :status first, and lower case names that HTTP/2 allows",
+                error.to_string(),
+            )
         };
-        stream.fields(&fields)?;
+        let Some(stream) = self.streams.get_mut(&number) else {
+            self.unknown(number, "an answer")?;
+            // Which section of its answer it is does not matter, but the blocks after it depend on it.
+            return match self.blocks.head(&block) {
+                Err(error) if !error.is_reset() => Err(invalid(error)),
+                _ => Ok(()),
+            };
+        };
+        if stream.status.is_none() {
+            let head = self.blocks.head(&block).map_err(invalid)?;
+            stream.head(&head);
+        } else {
+            self.blocks.trailers(&block).map_err(invalid)?;
+        }
         stream.ended |= ends;
         Ok(())
     }
@@ -330,35 +340,15 @@ impl Client {
 }
 
 impl Stream {
-    /// A header section: of an interim answer, of the answer, or trailers.
-    fn fields(&mut self, fields: &[(Vec<u8>, Vec<u8>)]) -> Result<(), Fault> {
-        if self.status.is_some() {
-            return Ok(());
+    /// The head of an interim answer, or of the answer.
+    fn head(&mut self, head: &Head) {
+        if head.status < 200 {
+            return;
         }
-        let of = |wanted: &'static [u8]| {
-            let named = fields.iter().filter(move |(name, _)| name == wanted);
-            named.map(|(_, value)| value.as_slice())
-        };
-        let status = of(b":status").next().and_then(|value| {
-            let text = std::str::from_utf8(value).ok()?;
-            text.parse::<u16>().ok()
-        });
-        let Some(status) = status else {
-            return Err(Fault::new("a header section with :status", "one without"));
-        };
-        let capital = fields
-            .iter()
-            .find(|(name, _)| name.iter().any(u8::is_ascii_uppercase));
-        if let Some((name, _)) = capital {
-            let found = String::from_utf8_lossy(name).into_owned();
-            return Err(Fault::new("names of fields in lower case", found));
-        }
-        if status >= 200 {
-            self.status = Some(status);
-            let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-            self.content_type = of(b"content-type").next().map(text);
-            self.codings = of(b"content-encoding").map(<[u8]>::to_vec).collect();
-        }
-        Ok(())
+        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let codings = head.fields.get_all("content-encoding").into_iter();
+        self.status = Some(head.status);
+        self.content_type = head.fields.get("content-type").map(text);
+        self.codings = codings.map(|value| value.as_bytes().to_vec()).collect();
     }
 }
