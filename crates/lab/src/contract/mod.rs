@@ -17,6 +17,8 @@ mod fixture;
 mod grpc_echo;
 mod http;
 mod http_echo;
+#[cfg(test)]
+mod independence;
 mod inspection;
 mod over_h2;
 mod over_tls;

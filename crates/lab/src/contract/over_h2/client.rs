@@ -1,6 +1,6 @@
 //! A client of HTTP/2 that can say every frame (RFC 9113): the crate `h2`, which asks for everything ordinary, speaks
-//! only as a well-behaved client does, and what is odd and right has to be sent by hand. What comes back is read without
-//! any code of the load: frames by [`Frame`], header blocks by [`Blocks`].
+//! only as a well-behaved client does, and what is odd and right has to be sent by hand. What comes back is read
+//! without any code of the load: frames by [`Frame`], header blocks by [`Blocks`].
 
 use super::super::Visit;
 use super::super::answer::Answer;

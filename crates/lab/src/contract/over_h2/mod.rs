@@ -1,8 +1,8 @@
 //! Steps of every contract over HTTP/2, in the place of those about bytes and connections of HTTP/1.1.
 //!
 //! The crate `h2`, another implementation than the one that loads, carries out ordinary exchanges. What it would never
-//! send, although a right server survives it, goes out frame by frame (`client`); `blocks` lets `h2` read the header blocks
-//! of the answers. No code of the load reads any of them.
+//! send, although a right server survives it, goes out frame by frame (`client`); `blocks` lets `h2` read the header
+//! blocks of the answers. No code of the load reads any of them.
 
 mod blocks;
 mod client;
