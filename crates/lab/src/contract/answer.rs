@@ -2,7 +2,7 @@
 //! patience, in memory by [`ANSWER_LIMIT`].
 //!
 //! Bodies are delimited here, and by no code of the load: `httparse` reads heads, chunk sizes and trailers. Loads read
-//! heads with `httparse` too, and the rest with code of their own.
+//! heads with `httparse` too, and the rest with separate code.
 
 use super::wire::{Fault, Heard, QUIET, Wire, describe, excerpt};
 use prony_engine::protocol::encoding::Encoding;

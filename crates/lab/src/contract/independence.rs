@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the clients may use of the engine's protocols, and why.
+/// Names that the clients may use of the engine's protocols, and why.
 const SHARED: [(&str, &str); 17] = [
     ("Expect", "says what a load expects"),
     ("HttpRequest", "says what is sent"),

@@ -1,4 +1,4 @@
-//! Header blocks of a server, decoded by the crate `h2`: loads have an HPACK decoder of their own, and what both read
+//! Header blocks of a server, decoded by the crate `h2`: loads have a separate HPACK decoder, and what both read
 //! alike is right.
 //!
 //! The decoder of `h2` is private, so a client of `h2` that is connected to memory lends it. Every block becomes the

@@ -139,7 +139,7 @@ fn heads_that_are_none_are_refused() {
     }
 }
 
-/// What no decoder may take, each behind a head that is right.
+/// Blocks that no decoder may take, each behind a head that is right.
 fn hostile() -> Vec<(&'static str, Vec<u8>)> {
     let after = |rest: &[u8]| [&OK[..], rest].concat();
     let huge = [0xff; 12];
