@@ -4,6 +4,7 @@ use crate::args::connect::Connect;
 use crate::args::protocol::{Protocol, ProtocolArgs};
 use crate::args::tls::Tls;
 use crate::args::ws::Messages;
+use crate::remedy::words;
 use crate::target::{self, Address, is_url};
 use miette::{Result, miette};
 use prony_engine::Target;
@@ -159,5 +160,5 @@ pub fn tried(url: &str, target: &Target, timeout: Duration) -> Result<()> {
             "{url}: the server speaks TLS on this port"
         ));
     }
-    Err(miette!(help = error.help(), "{url}: {error}"))
+    Err(miette!(help = words(error.remedy()), "{url}: {error}"))
 }

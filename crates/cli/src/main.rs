@@ -20,6 +20,7 @@ mod locale;
 mod machines;
 mod paint;
 mod place;
+mod remedy;
 mod request;
 mod rigs;
 mod running;

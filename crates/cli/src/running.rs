@@ -2,6 +2,7 @@
 //! so that what cannot work is said before anything is loaded.
 
 use crate::http2::ProtocolOptions;
+use crate::remedy::words;
 use crate::target::Address;
 use crate::{http2, tls, ws};
 use miette::{Result, miette};
@@ -79,7 +80,10 @@ pub fn server(
         }
         (Some(secured), None, Some(fleet)) => fleet
             .probe(&target, secured, reach.timeout)
-            .map_err(|error| miette!("{url}: {error}"))?,
+            .map_err(|(error, remedy)| match remedy {
+                Some(remedy) => miette!(help = words(remedy), "{url}: {error}"),
+                None => miette!("{url}: {error}"),
+            })?,
         (Some(secured), None, None) => tls::tried(url, &target, secured, reach.timeout)?,
         (None, None, None) if http2 => http2::tried(url, &target, reach.timeout)?,
         (None, None, _) => {}

@@ -1,6 +1,7 @@
 //! TLS as the command line has it, and what is found out about a server before it is loaded.
 
 use crate::args::tls::Tls;
+use crate::remedy::words;
 use miette::{Result, miette};
 use prony_engine::Target;
 use prony_engine::protocol::h2;
@@ -70,7 +71,7 @@ pub fn tried(url: &str, target: &Target, options: &TlsOptions, timeout: Duration
                 "{url}: the server speaks HTTP/2 without TLS on this port"
             ))
         }
-        Err(error) => Err(miette!(help = error.help(), "{url}: {error}")),
+        Err(error) => Err(miette!(help = words(error.remedy()), "{url}: {error}")),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::args::request::Request;
 use crate::args::ws::Messages;
 use crate::http2::ProtocolOptions;
+use crate::remedy::words;
 use miette::{Result, miette};
 use prony_engine::Target;
 use prony_engine::protocol::tls;
@@ -93,10 +94,10 @@ pub fn tried(
     {
         let help = match error {
             ProbeError::NotTls | ProbeError::Silent(_) => "without TLS it is ws://",
-            ref other => other.help(),
+            ref other => words(other.remedy()),
         };
         return Err(miette!(help = help, "{url}: {error}"));
     }
     probe(target, tls, upgrade, timeout)
-        .map_err(|error| miette!(help = error.help(), "{url}: {error}"))
+        .map_err(|error| miette!(help = words(error.remedy()), "{url}: {error}"))
 }

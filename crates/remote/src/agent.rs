@@ -226,7 +226,7 @@ fn answer(
             timeout,
         } => match probe(&target, &tls, timeout) {
             Ok(_) => Ok(Reply::Done),
-            Err(error) => Err(format!("{error}; {}", error.help())),
+            Err(error) => Ok(Reply::Refused(error.to_string(), error.remedy())),
         },
         Call::Serve(ip) => echo(SocketAddr::new(ip, 0))
             .map(Reply::Address)

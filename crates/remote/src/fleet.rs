@@ -7,7 +7,7 @@ use crate::registry::Registry;
 use crate::slow_client::SlowClient;
 use prony_engine::descriptors::TooFewDescriptors;
 use prony_engine::protocol::tls::TlsOptions;
-use prony_engine::{Control, Error, Gather, Nanos, Part, Plan, Progress, Target, clock};
+use prony_engine::{Control, Error, Gather, Nanos, Part, Plan, Progress, Remedy, Target, clock};
 use prony_lab::generator::{Generator, LoadControl, LoadController};
 use prony_lab::interrupt::Interrupt;
 use prony_record::{ByHost, Distributions, Observation, Window};
@@ -109,13 +109,18 @@ impl Fleet {
         target: &Target,
         tls: &TlsOptions,
         timeout: Duration,
-    ) -> Result<(), String> {
+    ) -> Result<(), (String, Option<Remedy>)> {
         let call = Call::Probe {
             target: target.clone(),
             tls: Box::new(tls.clone()),
             timeout,
         };
-        self.registry.link(&self.names[0])?.call(call).map(drop)
+        let name = &self.names[0];
+        let answered = self.registry.link(name).and_then(|link| link.call(call));
+        match answered.map_err(|error| (error, None))? {
+            Reply::Refused(why, remedy) => Err((format!("host {name}: {why}"), Some(remedy))),
+            _ => Ok(()),
+        }
     }
 
     /// The slow client's agent, if there is one, which is started unless it is there.

@@ -1,7 +1,7 @@
 //! Messages between a coordinator and an agent.
 
 use prony_engine::protocol::tls::TlsOptions;
-use prony_engine::{Dialogue, Nanos, Part, PartMessage, Plan, Target};
+use prony_engine::{Dialogue, Nanos, Part, PartMessage, Plan, Remedy, Target};
 use prony_lab::builder::{Built, Missing};
 use prony_lab::contract::Depth;
 use prony_lab::get::Get;
@@ -70,7 +70,8 @@ pub enum Call {
         /// How long each try may take.
         timeout: Duration,
     },
-    /// Makes one connection over TLS, so that what cannot work is said before a load: answered by [`Reply::Done`].
+    /// Makes one connection over TLS, so that what cannot work is said before a load: answered by [`Reply::Done`] or
+    /// [`Reply::Refused`].
     Probe {
         /// Where to.
         target: Target,
@@ -227,6 +228,8 @@ pub enum Reply {
     Server(Box<Up>),
     /// A step of it failed.
     Failed(Failure),
+    /// A server cannot be loaded: why, and what may help.
+    Refused(String, Remedy),
     /// Dialogue of a load.
     Dialogue(Box<Dialogue>),
     /// How a server ended; none: it is running.

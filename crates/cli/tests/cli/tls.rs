@@ -138,7 +138,7 @@ fn a_load_a_duel_and_a_verification_are_made_over_tls() {
         .with(0);
 }
 
-// Slow: 10 processes of prony, of which 5 wait for their turn to load, and load nothing.
+// Slow: 12 processes of prony, of which 6 wait for their turn to load, and load nothing.
 #[test]
 fn what_cannot_work_is_said_before_the_load() {
     let (port, certificate) = https();
@@ -153,8 +153,12 @@ fn what_cannot_work_is_said_before_the_load() {
             let _ = client.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
         }
     });
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 6] = [
         (&[&url("localhost")], "--insecure"),
+        (
+            &["--ca", ca, "--cert", ca, "--key", ca, &url("localhost")],
+            "--key FILE has",
+        ),
         (&["--ca", ca, &url("127.0.0.1")], "127.0.0.1"),
         (&["--ca", "missing.pem", &url("localhost")], "missing.pem"),
         (

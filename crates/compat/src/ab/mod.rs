@@ -21,6 +21,7 @@ use crate::shared::load::{
     self, Doing, Met, Told, When, carry_out, carry_out_with, errors, reserve, words,
 };
 use crate::shared::remarks::remark;
+use crate::shared::remedy::Tool;
 use flags::Flags;
 use prony_checks::Evidence;
 use prony_engine::clock::{SECOND, nanos};
@@ -276,7 +277,10 @@ fn shake_hands(target: &Target, options: &TlsOptions, timeout: Duration) -> Resu
             let text = format!("error setting ciphersuite list [{list}]\n{error}");
             Err(End::new(text, 1))
         }
-        Err(error) => Err(End::new(format!("SSL handshake failed (1).\n{error}"), 1)),
+        Err(error) => {
+            let why = Tool::Ab.advise(&error, error.remedy());
+            Err(End::new(format!("SSL handshake failed (1).\n{why}"), 1))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::flags::Flags;
 use crate::shared::address::{Family, resolve};
+use crate::shared::remedy::Tool;
 use crate::shared::tls::temporary_key;
 use prony_engine::Target;
 use prony_engine::protocol::h2;
@@ -56,13 +57,8 @@ pub(super) fn reach(flags: &Flags) -> Result<Reached, Unreached> {
         false => (Spoken::Http2, "h2c"),
     };
     match (spoken, &target) {
-        (Spoken::Http2, _) => h2::probe(&target, PATIENCE).map_err(|error| {
-            let help = match error {
-                h2::H2ProbeError::Http1 => "; --h1 is HTTP/1.1",
-                _ => "",
-            };
-            failed(&format!("{error}{help}"))
-        })?,
+        (Spoken::Http2, _) => h2::probe(&target, PATIENCE)
+            .map_err(|error| failed(&Tool::H2load.advise(&error, error.remedy())))?,
         (Spoken::Http1, Target::Unix(path)) => {
             UnixStream::connect(path).map_err(|error| failed(&error.to_string()))?;
         }
@@ -124,7 +120,7 @@ fn secure(flags: &Flags, target: Target) -> Result<Reached, Unreached> {
     };
     let seen = tls::probe(&target, &options, PATIENCE).map_err(|error| match error {
         tls::ProbeError::Invalid(_) => Unreached::Unknown(format!("prony: {error}")),
-        _ => failed(&error.to_string()),
+        _ => failed(&Tool::H2load.advise(&error, error.remedy())),
     })?;
     let offers = |name: &str| flags.offered.iter().any(|offered| offered == name);
     let (spoken, protocol) = match seen.alpn.as_deref() {

@@ -5,5 +5,6 @@ pub(crate) mod address;
 pub(crate) mod flags;
 pub(crate) mod load;
 pub(crate) mod remarks;
+pub(crate) mod remedy;
 pub(crate) mod stats;
 pub(crate) mod tls;

@@ -4,6 +4,7 @@ use crate::support::{
     stopped, unused_port, without_port,
 };
 use prony_compat::ab::main;
+use prony_engine::protocol::tls::SelfSigned;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
@@ -629,6 +630,17 @@ fn what_cannot_be_done_over_tls_is_said() {
         "{}",
         done.err
     );
+    // The remedy is a flag of ab.
+    let folder = tempfile::tempdir().unwrap();
+    let keyless = folder.path().join("client.pem");
+    let own = SelfSigned::new(&["client"]).unwrap();
+    std::fs::write(&keyless, own.certificate_pem()).unwrap();
+    let done = prony(main, &["-E", keyless.to_str().unwrap(), &url]).with(1);
+    let why = "certificate's key cannot be used: ";
+    assert!(done.err.contains(why), "{}", done.err);
+    let help = "; -E FILE has certificate and key, as PEM\n";
+    assert!(done.err.contains(help), "{}", done.err);
+    assert!(!done.err.contains("--"), "{}", done.err);
     let refused = format!("https://{}/", unused_port());
     let done = prony(main, &[&refused]).with(111);
     assert!(

@@ -4,8 +4,8 @@ use crate::invariants::flawless;
 use crate::servers::{Connection, Server};
 use crate::support::*;
 use crate::tls_server::{ANSWER, BOTH, answering, identity, identity_for, secured, trusting};
-use prony_engine::Plan;
 use prony_engine::protocol::tls::{ProbeError, TlsOptions, probe};
+use prony_engine::{Plan, Remedy};
 use rustls::version;
 use std::time::Duration;
 
@@ -129,35 +129,47 @@ fn the_probe_says_what_is_wrong_before_a_load() {
         ..trusting(&old)
     };
     let cases = [
-        (answering(&expired), trusting(&expired), "expired"),
-        (answering(&other), trusting(&other), "not for \"localhost\""),
+        (
+            answering(&expired),
+            trusting(&expired),
+            ("expired", Remedy::RenewCertificate),
+        ),
+        (
+            answering(&other),
+            trusting(&other),
+            ("not for \"localhost\"", Remedy::CertifiedName),
+        ),
         (
             answering(&good),
             trusting(&other),
-            "not issued by an authority",
+            ("not issued by an authority", Remedy::TrustIssuer),
         ),
-        (answering(&old), only_13, "in common"),
-        (answering(&picky), trusting(&picky), "client certificate"),
+        (answering(&old), only_13, ("in common", Remedy::TlsVersions)),
+        (
+            answering(&picky),
+            trusting(&picky),
+            ("client certificate", Remedy::ClientCertificate),
+        ),
         (
             answering(&picky_old),
             trusting(&picky_old),
-            "client certificate",
+            ("client certificate", Remedy::ClientCertificate),
         ),
         (
             Server::tcp(|it| it.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")),
             trusting(&good),
-            "does not speak TLS",
+            ("does not speak TLS", Remedy::Plain),
         ),
         (
             Server::tcp(|_| Ok(())),
             trusting(&good),
-            "closed the connection",
+            ("closed the connection", Remedy::TlsPort),
         ),
     ];
-    for (server, options, why) in cases {
+    for (server, options, (why, remedy)) in cases {
         let error = probe(&server.target, &options, HANGS).unwrap_err();
         assert!(error.to_string().contains(why), "{why}: {error}");
-        assert!(!error.help().is_empty());
+        assert_eq!(error.remedy(), remedy, "{why}");
     }
     let silent = Server::tcp(Connection::swallow);
     let error = probe(&silent.target, &trusting(&good), TIMEOUT).unwrap_err();

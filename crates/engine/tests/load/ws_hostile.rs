@@ -6,7 +6,7 @@ use crate::support::*;
 use crate::ws::{N, SIZE, Said, messages, plans, upgrade};
 use crate::ws_server::*;
 use prony_engine::protocol::ws::{WsProbeError, probe};
-use prony_engine::{Dialogue, Plan};
+use prony_engine::{Dialogue, Plan, Remedy};
 use prony_record::Outcomes;
 use std::io;
 use std::time::Duration;
@@ -419,7 +419,13 @@ fn a_probe_says_what_cannot_work() {
             };
             let error = try_it(&it.server).unwrap_err();
             assert!(error.to_string().contains(told), "{}: {error}", it.name);
-            assert!(!error.help().is_empty());
+            let remedy = match it.name {
+                "plain HTTP" => Remedy::AnotherPath,
+                "not found" => Remedy::WebSocketPath,
+                "the end in the handshake" => Remedy::WebSocketPort,
+                _ => Remedy::WebSocketServer,
+            };
+            assert_eq!(error.remedy(), remedy, "{}", it.name);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::frame::{HEADER, Header, SETTINGS};
 use super::session::greet;
+use crate::remedy::Remedy;
 use crate::target::Target;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -29,15 +30,12 @@ pub enum H2ProbeError {
 }
 
 impl H2ProbeError {
-    /// Returns advice for the user.
-    pub fn help(&self) -> &'static str {
+    /// Returns the action of the user that may help.
+    #[must_use]
+    pub fn remedy(&self) -> Remedy {
         match self {
-            Self::Http1 => {
-                "use http://, or switch on HTTP/2 without TLS (h2c, prior knowledge) in the server"
-            }
-            _ => {
-                "is this the right port? h2c:// is HTTP/2 without TLS; with TLS it is https:// and --protocol h2"
-            }
+            Self::Http1 => Remedy::Http1,
+            _ => Remedy::Http2Port,
         }
     }
 }

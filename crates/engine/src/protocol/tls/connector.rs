@@ -2,6 +2,7 @@
 
 use super::certificate::Verifier;
 use super::roots::Roots;
+use crate::remedy::TlsFile;
 use rustls::client::{ResolvesClientCert, Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
@@ -71,10 +72,10 @@ pub enum TlsInvalid {
         known: String,
     },
     /// A file of certificates, or with a key, holds none.
-    #[error("{what} cannot be used: {why}")]
+    #[error("{file} cannot be used: {why}")]
     Pem {
-        /// The file, by the option that names it.
-        what: &'static str,
+        /// File that cannot be used.
+        file: TlsFile,
         /// Why it cannot be used.
         why: String,
     },
@@ -105,7 +106,7 @@ impl Connector {
         let provider = Arc::new(provider(options)?);
         let versions = versions(options, &provider)?;
         let pinned = match &options.ca {
-            Some(pem) => certificates("the file of --ca", pem)?,
+            Some(pem) => certificates(TlsFile::Authorities, pem)?,
             None => Vec::new(),
         };
         let trust = match options.insecure {
@@ -232,7 +233,7 @@ fn trust(
             roots
                 .add(certificate.clone())
                 .map_err(|error| TlsInvalid::Pem {
-                    what: "the file of --ca",
+                    file: TlsFile::Authorities,
                     why: error.to_string(),
                 })?;
         }
@@ -249,8 +250,8 @@ fn trust(
         .map_err(|error| TlsInvalid::Other(error.to_string()))
 }
 
-fn certificates(what: &'static str, pem: &str) -> Result<Vec<CertificateDer<'static>>, TlsInvalid> {
-    let wrong = |why: String| TlsInvalid::Pem { what, why };
+fn certificates(file: TlsFile, pem: &str) -> Result<Vec<CertificateDer<'static>>, TlsInvalid> {
+    let wrong = |why: String| TlsInvalid::Pem { file, why };
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
     match found {
         Err(error) => Err(wrong(error.to_string())),
@@ -266,9 +267,9 @@ fn client_key(
     let (Some(certificate), Some(key)) = (&options.certificate, &options.key) else {
         return Ok(None);
     };
-    let chain = certificates("the file of --cert", certificate)?;
+    let chain = certificates(TlsFile::Certificate, certificate)?;
     let wrong = |why: String| TlsInvalid::Pem {
-        what: "the file of --key",
+        file: TlsFile::Key,
         why,
     };
     let key =
@@ -384,7 +385,7 @@ mod tests {
                     ca: Some("nothing".into()),
                     ..TlsOptions::default()
                 },
-                "--ca",
+                "the file of trusted certificates",
             ),
         ];
         for (options, why) in cases {

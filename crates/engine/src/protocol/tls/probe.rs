@@ -3,6 +3,7 @@
 use super::certificate::description;
 use super::connector::{Connector, TlsInvalid, TlsOptions};
 use super::{Seen, TlsFault, agreed};
+use crate::remedy::Remedy;
 use crate::target::Target;
 use rustls::{AlertDescription, CertificateError, ClientConnection, Error};
 use std::io::{self, ErrorKind, Read, Write};
@@ -35,8 +36,8 @@ pub enum ProbeError {
         why: String,
         /// Description of the certificate: its subject, issuer and end of validity.
         certificate: String,
-        /// Advice for the user.
-        help: &'static str,
+        /// Action of the user that may help.
+        remedy: Remedy,
     },
     /// The server wants a certificate of the client.
     #[error("the server requires a client certificate")]
@@ -50,29 +51,31 @@ pub enum ProbeError {
     /// HTTP/2 was offered alone, and not agreed to.
     #[error("the server does not agree to HTTP/2 (ALPN h2)")]
     NoHttp2,
+    /// The server has no certificate for the name that it was asked for.
+    #[error("the TLS handshake failed: the server does not know the name {0:?}")]
+    UnknownName(String),
     /// Anything else that ends a handshake.
     #[error("the TLS handshake failed: {0}")]
     Handshake(String),
 }
 
 impl ProbeError {
-    /// Returns advice for the user.
-    pub fn help(&self) -> &'static str {
+    /// Returns the action of the user that may help.
+    #[must_use]
+    pub fn remedy(&self) -> Remedy {
         match self {
-            Self::Invalid(_) => "see --help, under TLS",
-            Self::Connection(_) | Self::Closed => {
-                "is this the right port, and does the server speak TLS there?"
-            }
-            Self::Silent(_) => "does the server speak TLS on this port? if not, use http://",
-            Self::NotTls => "use http:// for this port, or another port for https://",
-            Self::Certificate { help, .. } => help,
-            Self::ClientCertificate => "give one that it trusts: --cert FILE --key FILE",
-            Self::Incompatible(_) => {
-                "leave out --tls-version and --cipher, or choose others; prony speaks TLS 1.2 and 1.3"
-            }
-            Self::NoHttp1 => "use --protocol h2, or grpcs:// for gRPC",
-            Self::NoHttp2 => "leave out --protocol h2, or switch on HTTP/2 in the server",
-            Self::Handshake(_) => "the server's log may say more",
+            Self::Invalid(TlsInvalid::Pem { file, .. }) => Remedy::TlsFile(*file),
+            Self::Invalid(_) => Remedy::TlsOptions,
+            Self::Connection(_) | Self::Closed => Remedy::TlsPort,
+            Self::Silent(_) => Remedy::PerhapsPlain,
+            Self::NotTls => Remedy::Plain,
+            Self::Certificate { remedy, .. } => *remedy,
+            Self::ClientCertificate => Remedy::ClientCertificate,
+            Self::Incompatible(_) => Remedy::TlsVersions,
+            Self::NoHttp1 => Remedy::Http2,
+            Self::NoHttp2 => Remedy::NoHttp2,
+            Self::UnknownName(_) => Remedy::KnownName,
+            Self::Handshake(_) => Remedy::ServerLog,
         }
     }
 }
@@ -137,6 +140,7 @@ pub fn speaks_tls(target: &Target, timeout: Duration) -> bool {
             ProbeError::ClientCertificate
                 | ProbeError::Incompatible(_)
                 | ProbeError::NoHttp1
+                | ProbeError::UnknownName(_)
                 | ProbeError::Handshake(_)
         ),
     }
@@ -233,10 +237,9 @@ fn refused(error: &Error, connector: &Connector) -> ProbeError {
             | AlertDescription::InsufficientSecurity => {
                 ProbeError::Incompatible(format!("it sent the alert {name}"))
             }
-            AlertDescription::UnrecognisedName => ProbeError::Handshake(format!(
-                "the server does not know the name {:?}; --sni says another one",
-                connector.name.to_str()
-            )),
+            AlertDescription::UnrecognisedName => {
+                ProbeError::UnknownName(connector.name.to_str().into_owned())
+            }
             _ => ProbeError::Handshake(format!("the server sent the TLS alert {name}")),
         };
     }
@@ -253,21 +256,21 @@ fn certificate(why: &CertificateError, connector: &Connector) -> ProbeError {
         (
             "the server's certificate was not issued by an authority that is trusted here"
                 .to_owned(),
-            "trust its issuer, or itself, with --ca FILE, or accept it with --insecure",
+            Remedy::TrustIssuer,
         )
     };
-    let (why, help) = match why {
+    let (why, remedy) = match why {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => (
             "the server's certificate has expired".to_owned(),
-            "renew it, or accept it with --insecure",
+            Remedy::RenewCertificate,
         ),
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => (
             "the server's certificate is not valid yet".to_owned(),
-            "is this machine's clock right? --insecure accepts it",
+            Remedy::CheckClock,
         ),
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => (
             format!("the server's certificate is not for {name:?}"),
-            "name the server as its certificate does, with --sni NAME, or accept it with --insecure",
+            Remedy::CertifiedName,
         ),
         // A wrong signature: an authority of the same name is trusted, and its key is another.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => untrusted(),
@@ -275,13 +278,13 @@ fn certificate(why: &CertificateError, connector: &Connector) -> ProbeError {
         other if other.to_string().contains("CaUsedAsEndEntity") => untrusted(),
         other => (
             format!("the server's certificate cannot be accepted: {other}"),
-            "trust this very certificate with --ca FILE, or accept it with --insecure",
+            Remedy::TrustCertificate,
         ),
     };
     let certificate = connector.verifier.seen.get().and_then(description);
     ProbeError::Certificate {
         why,
         certificate: certificate.unwrap_or_else(|| "it cannot be read".into()),
-        help,
+        remedy,
     }
 }

@@ -3,6 +3,7 @@
 use super::Upgrade;
 use crate::protocol::Fault;
 use crate::protocol::tls::{TlsOptions, TlsStream, speaks_tls};
+use crate::remedy::Remedy;
 use crate::target::Target;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -33,25 +34,18 @@ pub enum WsProbeError {
 }
 
 impl WsProbeError {
-    /// Returns advice for the user.
-    pub fn help(&self) -> &'static str {
+    /// Returns the action of the user that may help.
+    #[must_use]
+    pub fn remedy(&self) -> Remedy {
         match self {
-            Self::Tls => "use wss:// for TLS",
-            Self::Refused(Fault::Refused(401 | 403 | 407)) => {
-                "it wants to know who asks, or from where: --user NAME:PASSWORD, -H 'Authorization: …', -H 'Origin: …'"
-            }
-            Self::Refused(Fault::Refused(404)) => "is this the path? ws://HOST/PATH says which",
-            Self::Refused(Fault::Refused(300..=399)) => {
-                "handshakes are not redirected: give the URL that it redirects to"
-            }
-            Self::Refused(Fault::Refused(200..=299)) => {
-                "it speaks HTTP there and not WebSocket: is this the path?"
-            }
-            Self::Refused(Fault::Refused(_)) => {
-                "its log may show the reason; if it needs a subprotocol, pass --subprotocol NAME"
-            }
-            Self::Refused(_) => "is what listens there a WebSocket server (RFC 6455)?",
-            _ => "is this the right port, and does the server speak WebSocket there?",
+            Self::Tls => Remedy::SecureWebSocket,
+            Self::Refused(Fault::Refused(401 | 403 | 407)) => Remedy::Identity,
+            Self::Refused(Fault::Refused(404)) => Remedy::WebSocketPath,
+            Self::Refused(Fault::Refused(300..=399)) => Remedy::RedirectTarget,
+            Self::Refused(Fault::Refused(200..=299)) => Remedy::AnotherPath,
+            Self::Refused(Fault::Refused(_)) => Remedy::Subprotocol,
+            Self::Refused(_) => Remedy::WebSocketServer,
+            _ => Remedy::WebSocketPort,
         }
     }
 }
