@@ -6,7 +6,7 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "errors",
     cause: "Requests ended without an answer: the connection could not be opened, it broke, or the request timed out, in the measurement or while the last answers were awaited after it. Or connections failed without costing a measured request: in set-up, in the warm-up, or with nothing in flight.",
     evidence: "The number of requests by outcome, and the operating system's error messages with how often each occurred. Time-outs are in the latency distribution at their full length. A server has stopped answering when not a byte comes for what was in flight at the end, and no connection ends.",
-    remedy: "Read the error messages. 'connection refused': nothing listens on the port, or the accept queue is full. 'reset': the server closed the connection. 'cannot assign requested address': this machine has run out of ports. Fewer connections or a larger backlog fix most of these.",
+    remedy: "Read the error messages. 'connection refused': nothing listens on the port, or the accept queue is full. 'reset': the server closed the connection. 'no port is left to connect from': this machine has run out of ports, and --interface takes more addresses. Fewer connections or a larger backlog fix most of these.",
 };
 
 /// Up to this share of failed requests the figures of the others still stand: a thousandth.
@@ -47,12 +47,21 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         }
         false => "",
     };
+    let ports = more_ports(seen);
     let text = format!(
         "{failed} of {all} requests ended without an answer: {} timed out, {} failed with a socket \
-         error{at_end}{texts}{closes}; time-outs are in the latency distribution at their full length",
+         error{at_end}{texts}{closes}{ports}; time-outs are in the latency distribution at their full length",
         seen.timeouts, seen.socket_errors
     );
     finding("errors", severity, text)
+}
+
+/// The remedy for a lack of ports, if there was one.
+fn more_ports(seen: &Evidence) -> &'static str {
+    match seen.without_port {
+        0 => "",
+        _ => "; --interface takes more addresses to connect from",
+    }
 }
 
 /// Errors that cost no measured request: while connections were set up, in the warm-up, or on
@@ -63,10 +72,11 @@ fn no_request_lost(seen: &Evidence) -> Option<Finding> {
     }
     let text = format!(
         "{} error{} outside the measured requests, in set-up, warm-up or on idle connections ({}): the \
-         load may have had fewer connections than asked for, for a time",
+         load may have had fewer connections than asked for, for a time{}",
         seen.errors,
         if seen.errors == 1 { "" } else { "s" },
-        seen.error_texts.join("; ")
+        seen.error_texts.join("; "),
+        more_ports(seen)
     );
     finding("errors", Severity::Warning, text)
 }

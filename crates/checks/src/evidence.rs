@@ -47,6 +47,8 @@ pub struct Evidence {
     pub stopped: bool,
     /// Requests that failed because the server closed their connection after it had answered on it.
     pub closed_after_answer: u64,
+    /// Times that no port was left to connect from.
+    pub without_port: u64,
     /// Idle connections that the server closed with a status.
     pub idle_closed: u64,
     /// Right and wrong answers by their status.
@@ -169,13 +171,6 @@ fn moved(seen: &Observation) -> f64 {
     }
 }
 
-/// Times that the server closed a connection with a request in flight on which it had answered before.
-fn closed_after_answer(seen: &Observation) -> u64 {
-    let texts = seen.errors.iter();
-    let closed = texts.filter(|(text, _)| text.ends_with("after an earlier answer"));
-    closed.map(|(_, n)| n).sum()
-}
-
 /// The least time that TCP waits before it sends data again (Linux: 200 ms), in seconds.
 const RETRANSMISSION: f64 = 0.2;
 
@@ -202,7 +197,8 @@ impl Evidence {
             socket_errors: outcomes.socket_errors(),
             unanswered_at_end: outcomes.unanswered_at_end,
             stopped: outcomes.stopped(),
-            closed_after_answer: closed_after_answer(seen),
+            closed_after_answer: seen.closed_after_answer,
+            without_port: seen.without_port,
             idle_closed: seen.idle_closed,
             statuses: seen.statuses.clone(),
             redirects_expected: seen.status_expected || !seen.by_session.is_empty(),

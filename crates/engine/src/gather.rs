@@ -5,6 +5,7 @@ mod kept;
 
 use crate::clock::{self, Nanos, SECOND};
 use crate::control::Control;
+use crate::load_error::{Cause, LoadError};
 use crate::outcome::{Detail, Error, Progress, WorkerMessage};
 use crate::plan::Plan;
 use crate::protocol::{HeadBytes, PlainBytes};
@@ -231,7 +232,11 @@ impl<'a> Gather<'a> {
             statuses: record.statuses,
             status_expected: self.plan.dialogue.expects_status(),
             body_bytes: record.body_bytes,
-            errors: record.errors,
+            errors: in_words(&record.errors),
+            closed_after_answer: count(&record.errors, |error| {
+                matches!(error.cause, Cause::ClosedAfterAnswer(_))
+            }),
+            without_port: count(&record.errors, LoadError::is_lack_of_ports),
             wrong_answers: record.wrong,
             unsolicited: record.unsolicited,
             by_request: by_request(&self.reports),
@@ -247,6 +252,7 @@ impl<'a> Gather<'a> {
         let detail = Detail {
             from,
             until,
+            errors: record.errors,
             worker_rates: self.paces.iter().filter(inside).map(rate).collect(),
             first_head: self
                 .reports
@@ -281,6 +287,21 @@ impl<'a> Gather<'a> {
 }
 
 /// The fewest streams that a server has allowed on a connection.
+/// Errors by their text, as records have them.
+fn in_words(errors: &BTreeMap<LoadError, u64>) -> BTreeMap<String, u64> {
+    let mut texts = BTreeMap::new();
+    for (error, n) in errors {
+        *texts.entry(error.to_string()).or_default() += n;
+    }
+    texts
+}
+
+/// How often such errors occurred.
+fn count(errors: &BTreeMap<LoadError, u64>, such: impl Fn(&LoadError) -> bool) -> u64 {
+    let those = errors.iter().filter(|(error, _)| such(error));
+    those.map(|(_, n)| n).sum()
+}
+
 fn streams_allowed(reports: &[Report]) -> Option<u32> {
     reports.iter().filter_map(|it| it.streams_allowed).min()
 }

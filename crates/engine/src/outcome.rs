@@ -1,6 +1,7 @@
 //! Results of a load beside its observation: progress, details for callers that report every request, and errors.
 
 use crate::clock::Nanos;
+use crate::load_error::LoadError;
 use crate::protocol::tls::TlsInvalid;
 use crate::protocol::{HeadBytes, PlainBytes};
 use crate::recorder::Slice;
@@ -8,6 +9,7 @@ use crate::trace::{Opening, Sample};
 use crate::worker::Report;
 use prony_record::load::Invalid;
 use prony_record::{Outcomes, Transport, Window};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 
@@ -75,6 +77,8 @@ pub struct Detail {
     pub plain: Option<PlainBytes>,
     /// How connections were opened.
     pub opening: Opening,
+    /// Errors, with how often each occurred since the load began.
+    pub errors: BTreeMap<LoadError, u64>,
 }
 
 /// Hears how a load goes, on the thread that called [`run`](crate::run).

@@ -1,6 +1,7 @@
 //! Measured data of one worker (histograms, counters and windows), and how several workers' are merged.
 
 use crate::clock::Nanos;
+use crate::load_error::{Cause, Doing, LoadError, pairs};
 use crate::protocol::{Answer, Booked, Fault, Mismatch};
 use crate::schedule::Skipped;
 use hdrhistogram::Histogram;
@@ -10,6 +11,7 @@ use prony_record::tls::Handshakes;
 use prony_record::{Distributions, Ends, Outcomes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::io;
 
 /// Significant decimal digits of a window's histogram: values are within 1%, in a tenth of the memory
 /// of the load's.
@@ -137,7 +139,8 @@ pub(crate) struct Record {
     pub stalled: u64,
     pub wrong: Vec<String>,
     pub unsolicited: Vec<String>,
-    pub errors: BTreeMap<String, u64>,
+    #[serde(with = "pairs")]
+    pub errors: BTreeMap<LoadError, u64>,
     /// Answers in the measurement by their status; none where the protocol has none.
     #[serde(default)]
     pub statuses: BTreeMap<u16, u64>,
@@ -195,8 +198,8 @@ impl Record {
         for text in &other.unsolicited {
             keep_example(&mut self.unsolicited, text.clone());
         }
-        for (text, n) in &other.errors {
-            *self.errors.entry(text.clone()).or_default() += n;
+        for (error, n) in &other.errors {
+            *self.errors.entry(error.clone()).or_default() += n;
         }
     }
 }
@@ -452,17 +455,26 @@ impl Recorder {
         }
     }
 
-    /// Counts an error under its text.
+    /// Counts an error.
     #[cold]
-    pub(crate) fn error(&mut self, text: String) {
-        *self.record.errors.entry(text).or_default() += 1;
+    pub(crate) fn error(&mut self, doing: Doing, cause: Cause) {
+        let error = LoadError { doing, cause };
+        *self.record.errors.entry(error).or_default() += 1;
+    }
+
+    /// Counts an error of the system or of a session.
+    #[cold]
+    pub(crate) fn failed(&mut self, doing: Doing, error: &io::Error) {
+        let error = LoadError::new(doing, error);
+        *self.record.errors.entry(error).or_default() += 1;
     }
 
     /// Bytes came that no request had asked for.
     #[cold]
     pub(crate) fn unsolicited(&mut self, bytes: &[u8]) {
         self.record.outcomes.unsolicited += 1;
-        self.error(format!("reading: {}", Fault::Unsolicited { at: 0 }));
+        let cause = Cause::Other(Fault::Unsolicited { at: 0 }.to_string());
+        self.error(Doing::Reading, cause);
         keep_example(&mut self.record.unsolicited, excerpt(bytes));
     }
 

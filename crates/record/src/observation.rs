@@ -63,6 +63,13 @@ pub struct Observation {
     /// Idle connections that the server closed with a status, such as 408, since the load began.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub idle_closed: u64,
+    /// Times that the server closed a connection with a request in flight on which it had answered before, since the
+    /// load began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub closed_after_answer: u64,
+    /// Times that no port was left to connect from, since the load began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub without_port: u64,
     /// Segments of the load's own TCP connections that were sent again, or came out of order because others were; of those that
     /// lasted long enough to have waited for that.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -229,6 +236,8 @@ impl Observation {
         self.sent_again += other.sent_again;
         self.stalled += other.stalled;
         self.idle_closed += other.idle_closed;
+        self.closed_after_answer += other.closed_after_answer;
+        self.without_port += other.without_port;
         self.lost_segments += other.lost_segments;
         self.status_expected |= other.status_expected;
         let allowed = [self.streams_allowed, other.streams_allowed];

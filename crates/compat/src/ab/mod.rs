@@ -18,7 +18,7 @@ use crate::Console;
 use crate::shared::address::{Family, resolve};
 use crate::shared::flags::take_quiet;
 use crate::shared::load::{
-    self, Doing, Met, Told, When, carry_out, carry_out_with, errors, reserve, words,
+    self, Met, Told, When, carry_out, carry_out_with, errors, reserve, words,
 };
 use crate::shared::remarks::remark;
 use crate::shared::remedy::Tool;
@@ -27,7 +27,7 @@ use prony_checks::Evidence;
 use prony_engine::clock::{SECOND, nanos};
 use prony_engine::protocol::tls::{ProbeError, TlsInvalid, TlsOptions, probe};
 use prony_engine::protocol::{Expect, HttpExchange, Limits};
-use prony_engine::{Control, Detail, Dialogue, Nanos, Plan, Target, Trace};
+use prony_engine::{Control, Detail, Dialogue, Doing, Nanos, Plan, Target, Trace};
 use prony_record::{Extent, Load, Observation, Span};
 use report::Report;
 use std::cell::OnceCell;
@@ -222,7 +222,7 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
     for _ in 0..seen.outcomes.write_error {
         let _ = writeln!(console.out, "Send request failed!");
     }
-    if let Some(end) = fatal(flags, &seen, watch.gave_up) {
+    if let Some(end) = fatal(flags, (&seen, &detail), watch.gave_up) {
         return Err(end);
     }
     // The original says nothing of the end of a run that was broken off.
@@ -392,7 +392,7 @@ impl Watch {
 }
 
 /// Has the run met something that the original ends with?
-fn fatal(flags: &Flags, seen: &Observation, gave_up: bool) -> Option<End> {
+fn fatal(flags: &Flags, (seen, detail): (&Observation, &Detail), gave_up: bool) -> Option<End> {
     let done = seen.outcomes.ok + seen.outcomes.wrong_answer;
     if gave_up {
         let text = "apr_pollset_poll: The timeout specified has expired (70007)".to_owned();
@@ -405,7 +405,7 @@ fn fatal(flags: &Flags, seen: &Observation, gave_up: bool) -> Option<End> {
         return None;
     }
     // A request that could not be sent is only counted, and a server that closes has answered.
-    let met = errors(seen)
+    let met = errors(detail)
         .into_iter()
         .filter(|met| met.doing != Doing::Writing && met.number.is_some() && !met.timed_out());
     // The first one ends the run. A load is stopped soon after the first connection that cannot be made, so

@@ -2,9 +2,9 @@
 
 use super::flags::Flags;
 use super::tls;
-use crate::shared::load::{Doing, errors};
+use crate::shared::load::errors;
 use prony_checks::Evidence;
-use prony_engine::{Detail, Nanos, Sample};
+use prony_engine::{Detail, Doing, Nanos, Sample};
 use prony_record::Observation;
 
 /// Results that `ab` reports.
@@ -97,7 +97,7 @@ impl Report {
         let length = answers.first().map_or(0, |sample| sample.body);
         let complete = answers.len() as u64;
         let outcomes = &seen.outcomes;
-        let cut_short: u64 = errors(seen)
+        let cut_short: u64 = errors(detail)
             .iter()
             .filter(|met| met.doing == Doing::Reading && met.number.is_none())
             .map(|met| met.count)

@@ -1,8 +1,8 @@
 //! The report: numbers from an observation, and their text.
 
-use crate::shared::load::{Doing, errors};
+use crate::shared::load::errors;
 use prony_engine::clock::SECOND;
-use prony_engine::{Detail, Nanos, Sample};
+use prony_engine::{Detail, Doing, Nanos, Sample};
 use prony_record::Observation;
 
 /// The length of a sample of the rate of replies.
@@ -121,7 +121,7 @@ impl Report {
             .filter(|window| window.length_ns == SAMPLE)
             .map(super::replies)
             .collect();
-        let errors = Errors::of(seen, unmade(&detail.trace, calls));
+        let errors = Errors::of(seen, detail, unmade(&detail.trace, calls));
         let per_reply = |bytes| per_reply(bytes, replies);
         Self {
             burst: detail.opening.burst,
@@ -279,13 +279,13 @@ fn unmade(trace: &[Sample], calls: u32) -> u64 {
 
 impl Errors {
     /// With connections that the server closed before all calls were made.
-    fn of(seen: &Observation, unmade: u64) -> Self {
+    fn of(seen: &Observation, detail: &Detail, unmade: u64) -> Self {
         let mut it = Self {
             client_timeout: seen.outcomes.timeout,
             reset: unmade,
             ..Self::default()
         };
-        for met in errors(seen) {
+        for met in errors(detail) {
             let place = match met.number {
                 // A connect that took too long is one of the time-outs already.
                 Some(_) if met.timed_out() && met.doing == Doing::Connecting => continue,

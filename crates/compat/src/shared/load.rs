@@ -1,8 +1,10 @@
-//! Carrying out a load, and reading the errors that it met.
+//! Carrying out a load, and the errors that it met.
 
 use crate::Console;
 use prony_engine::protocol::Session;
-use prony_engine::{Control, Detail, Error, Nanos, Plan, Progress, Target, descriptors};
+use prony_engine::{
+    Cause, Control, Detail, Doing, Error, Nanos, Plan, Progress, Target, descriptors,
+};
 use prony_record::{Load, Observation, Outcomes, Window};
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -126,17 +128,6 @@ pub(crate) enum Failed {
     Engine(#[from] Error),
 }
 
-/// Activity during which an error occurred.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Doing {
-    /// Making a connection.
-    Connecting,
-    /// Waiting for an answer, or reading it.
-    Reading,
-    /// Sending a request.
-    Writing,
-}
-
 /// Errors of one kind that a load met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Met {
@@ -175,38 +166,20 @@ pub(crate) fn words(error: &io::Error) -> String {
     }
 }
 
-/// The errors of an observation, which has them in words.
-pub(crate) fn errors(seen: &Observation) -> Vec<Met> {
-    seen.errors
-        .iter()
-        .filter_map(|(text, &count)| met(text, count))
+/// The errors of a load, without requests that took too long.
+pub(crate) fn errors(detail: &Detail) -> Vec<Met> {
+    let failed = detail.errors.iter();
+    let failed = failed.filter(|(error, _)| error.doing != Doing::TimedOut);
+    failed
+        .map(|(error, &count)| Met {
+            doing: error.doing,
+            number: match error.cause {
+                Cause::System(number) => Some(number),
+                Cause::ClosedAfterAnswer(_) | Cause::Other(_) => None,
+            },
+            count,
+        })
         .collect()
-}
-
-/// The system's number for it: no port is left to connect from.
-const EADDRNOTAVAIL: i32 = 99;
-
-fn met(text: &str, count: u64) -> Option<Met> {
-    let (doing, what) = text.split_once(": ")?;
-    let doing = match doing {
-        "connecting" => Doing::Connecting,
-        "reading" => Doing::Reading,
-        "writing" => Doing::Writing,
-        _ => return None,
-    };
-    let number = match what.starts_with("no port is left") {
-        // The engine says what it means.
-        true => Some(EADDRNOTAVAIL),
-        false => what
-            .rsplit_once("(os error ")
-            .and_then(|(_, number)| number.strip_suffix(')'))
-            .and_then(|number| number.parse().ok()),
-    };
-    Some(Met {
-        doing,
-        number,
-        count,
-    })
 }
 
 /// The part of `all` that falls to the `nth` of several threads: the same for all, and one more for the first.
@@ -218,19 +191,29 @@ pub(crate) fn share(all: u64, threads: u32, nth: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_engine::LoadError;
 
     #[test]
-    fn errors_are_read_as_the_engine_words_them() {
-        let refused = met("connecting: Connection refused (os error 111)", 3).unwrap();
+    fn errors_have_the_numbers_of_the_system() {
+        let error = |doing, cause| LoadError { doing, cause };
+        let closed = || Cause::Other("the server closed the connection".into());
+        let detail = Detail {
+            errors: [
+                (error(Doing::Connecting, Cause::System(111)), 3),
+                (error(Doing::Reading, closed()), 1),
+                (error(Doing::TimedOut, closed()), 2),
+            ]
+            .into(),
+            ..Detail::default()
+        };
+        let [refused, closed] = errors(&detail)[..] else {
+            panic!("{:?}", errors(&detail));
+        };
         assert_eq!(
             (refused.doing, refused.number, refused.count),
             (Doing::Connecting, Some(111), 3)
         );
         assert_eq!(refused.words(), "Connection refused");
-        let closed = met("reading: the server closed the connection", 1).unwrap();
         assert_eq!((closed.doing, closed.number), (Doing::Reading, None));
-        let ports = met("connecting: no port is left to connect from; prony load", 2).unwrap();
-        assert_eq!((ports.number, ports.count), (Some(99), 2));
-        assert_eq!(met("malformed answer: not a status code", 1), None);
     }
 }

@@ -12,7 +12,12 @@ pub(crate) fn remark(evidence: &Evidence, err: &mut dyn Write) {
             evidence.wrong
         );
     }
-    for finding in examine(evidence) {
+    // The imitated tools have no flag for further addresses, which is the remedy that the check has.
+    let evidence = Evidence {
+        without_port: 0,
+        ..evidence.clone()
+    };
+    for finding in examine(&evidence) {
         let severity = finding.severity;
         let _ = writeln!(err, "prony: {severity}: {}: {}", finding.name, finding.text);
     }

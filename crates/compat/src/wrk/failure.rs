@@ -10,12 +10,3 @@ impl Failure {
         Self(format!("unable to connect to {host}:{service} {why}"))
     }
 }
-
-/// The system's words, without its number.
-pub(super) fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error") {
-        Some((words, _)) => words.to_owned(),
-        None => text,
-    }
-}

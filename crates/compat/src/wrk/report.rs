@@ -3,9 +3,9 @@
 use super::args::Args;
 use super::spectrum::spectrum;
 use super::units::{binary, column, metric, time_s, time_us};
-use crate::shared::load::{Doing, errors};
+use crate::shared::load::errors;
 use crate::shared::stats::Stats;
-use prony_engine::{Detail, clock};
+use prony_engine::{Detail, Doing, clock};
 use prony_record::{Observation, Times};
 use std::fmt::Write;
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl Outcome {
         // An answer that breaks the protocol has no status; wrk calls it a failed read.
         let broken = outcomes.status.class(0);
         // Nothing was asked on a connection that was never made: its time-out is no response time.
-        let unmade: u64 = errors(seen)
+        let unmade: u64 = errors(detail)
             .iter()
             .filter(|met| met.doing == Doing::Connecting && met.timed_out())
             .map(|met| met.count)

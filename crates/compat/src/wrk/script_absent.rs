@@ -1,9 +1,10 @@
 //! In the place of `script` where LuaJIT is left out: the requests of a command line without a script.
 
 use super::args::Args;
-use super::failure::{Failure, plain};
+use super::failure::Failure;
 use super::place;
 use super::report::Outcome;
+use crate::shared::load::words;
 use std::net::SocketAddr;
 
 /// Why there is no script, and how to get one.
@@ -63,7 +64,7 @@ fn reach(args: &Args) -> Result<SocketAddr, Failure> {
     for address in place::lookup(host, service).map_err(Failure)? {
         match place::connect(&address) {
             Ok(()) => return Ok(address),
-            Err(error) => why = plain(&error),
+            Err(error) => why = words(&error),
         }
     }
     Err(Failure::unreached(host, service, &why))

@@ -214,7 +214,7 @@ impl Agent {
         match it.kind {
             0 => recorder.failure(it.sent, it.at, Failure::Timeout, SECOND, true),
             1 => recorder.failure(it.sent, it.at, Failure::Read, SECOND, false),
-            2 => recorder.error("reset".into()),
+            2 => recorder.error(Doing::Reading, Cause::Other("reset".into())),
             3 => recorder.unfinished(it.sent, it.at),
             _ => {
                 recorder.answer(it.sent, it.at, &OK);

@@ -6,6 +6,7 @@ use super::connection::{Connection, Flow, Link};
 use super::links::LISTENED;
 use super::tracer::Tracer;
 use crate::clock::{self, Nanos};
+use crate::load_error::{Cause, Doing};
 use crate::protocol::{Answer, Booked, Ending, Events, Fault, InFlight, Mismatch, Session, Token};
 use crate::recorder::{Failure, Recorder, Sent};
 use crate::schedule::Schedule;
@@ -90,12 +91,11 @@ impl<S: Schedule, P: Session, O: Outgoing> Handler<O> for Worker<'_, S, P> {
                 let how = self.protocol.how_ended(&connection.proto);
                 let unsaid =
                     connection.flow.useful && !self.protocol.said_goodbye(&connection.proto);
-                let after = if unsaid {
-                    " after an earlier answer"
-                } else {
-                    ""
+                let cause = match unsaid {
+                    true => Cause::ClosedAfterAnswer(how.into()),
+                    false => Cause::Other(how.into()),
                 };
-                self.recorder.error(format!("reading: {how}{after}"));
+                self.recorder.error(Doing::Reading, cause);
             }
         }
         self.lose(out, slot, at, Failure::Read, error.as_ref());

@@ -3,6 +3,7 @@
 use super::connection::Link;
 use super::{Event, Worker};
 use crate::clock::{self, Nanos};
+use crate::load_error::{Cause, Doing};
 use crate::protocol::{Booked, Ending, Progress, Session};
 use crate::recorder::{Failure, Recorder, Sent};
 use crate::schedule::Schedule;
@@ -95,7 +96,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             return self.not_connected(out, slot, error.unwrap_or(&closed), at);
         }
         if let Some(error) = error {
-            self.recorder.error(describe(failure, error));
+            self.recorder.failed(doing(failure), error);
         }
         self.close(out, slot, at, failure);
         let index = slot as usize;
@@ -269,7 +270,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         error: &io::Error,
         at: Nanos,
     ) {
-        self.recorder.error(describe(Failure::Connect, error));
+        self.recorder.failed(Doing::Connecting, error);
         self.close(out, slot, at, Failure::Connect);
         let failure = if error.kind() == io::ErrorKind::TimedOut {
             self.recorder.connected(self.timeout);
@@ -391,7 +392,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
                 some(n)
             ),
         };
-        self.recorder.error(format!("timed out: {how_far}"));
+        self.recorder.error(Doing::TimedOut, Cause::Other(how_far));
     }
 
     /// The oldest request in flight on a connection.
@@ -410,29 +411,11 @@ fn some(bytes: u64) -> String {
     }
 }
 
-fn describe(failure: Failure, error: &io::Error) -> String {
-    // Source addresses are tried before the load: what is not available is a port.
-    if failure == Failure::Connect && error.kind() == io::ErrorKind::AddrNotAvailable {
-        return "connecting: no port is left to connect from; prony load --interface takes more addresses".into();
-    }
-    let doing = match failure {
-        Failure::Connect => "connecting",
-        Failure::Read => "reading",
-        Failure::Write => "writing",
-        Failure::Timeout => "waiting",
-    };
-    format!("{doing}: {error}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lack_of_ports_is_told_with_its_remedy() {
-        let error = io::Error::from_raw_os_error(libc::EADDRNOTAVAIL);
-        assert!(describe(Failure::Connect, &error).contains("--interface"));
-        let error = io::Error::from_raw_os_error(libc::ECONNREFUSED);
-        assert!(describe(Failure::Connect, &error).starts_with("connecting: Connection refused"));
+fn doing(failure: Failure) -> Doing {
+    match failure {
+        Failure::Connect => Doing::Connecting,
+        Failure::Read => Doing::Reading,
+        Failure::Write => Doing::Writing,
+        Failure::Timeout => Doing::TimedOut,
     }
 }

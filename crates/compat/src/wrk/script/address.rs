@@ -1,6 +1,6 @@
 //! Addresses as scripts see them: `wrk.lookup`, `wrk.connect`, `tostring(addr)`.
 
-use crate::wrk::failure::plain;
+use crate::shared::load::words;
 use crate::wrk::place;
 use mlua::{AnyUserData, Lua, MetaMethod, Table, UserData, UserDataMethods, Value};
 use std::net::SocketAddr;
@@ -68,7 +68,7 @@ fn connect(lua: &Lua, address: &Value) -> mlua::Result<bool> {
     match place::connect(&address) {
         Ok(()) => Ok(true),
         Err(error) => {
-            lua.set_app_data(Refusal(plain(&error)));
+            lua.set_app_data(Refusal(words(&error)));
             Ok(false)
         }
     }

@@ -14,8 +14,9 @@ pub(super) use state::Functions;
 pub(super) use thread::StopFlag;
 
 use super::args::Args;
-use super::failure::{Failure, plain};
+use super::failure::Failure;
 use super::report::Outcome;
+use crate::shared::load::words;
 use mlua::Lua;
 use state::state;
 use std::net::SocketAddr;
@@ -89,7 +90,7 @@ impl Script {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure(format!("cannot open {}: {}", path.display(), plain(error)))
+    Failure(format!("cannot open {}: {}", path.display(), words(error)))
 }
 
 /// Looks the server up and keeps the addresses that accept a connection.
