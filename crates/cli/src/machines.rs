@@ -3,6 +3,7 @@
 use crate::args::Places;
 use crate::args::machines::{Apart, LoadFrom, Machines};
 use crate::place::local_host;
+use crate::remedy::unknown;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_lab::experiment::Place;
 use prony_lab::generator::{Generator, Local};
@@ -29,7 +30,7 @@ impl Machines {
     /// The hosts that are known.
     pub fn known(&self) -> Result<Hosts> {
         let mut hosts = match self.hosts.as_deref() {
-            Some("slurm") => Hosts::slurm().into_diagnostic()?,
+            Some("slurm") => Hosts::slurm().map_err(|error| miette!("--hosts slurm: {error}"))?,
             Some(file) => Hosts::read(file.as_ref()).into_diagnostic()?,
             None => match default_file() {
                 Some(file) if file.exists() => Hosts::read(&file).into_diagnostic()?,
@@ -70,7 +71,7 @@ impl LoadFrom {
     fn fleet_of(&self, registry: &Arc<Registry>) -> Result<Fleet> {
         let mut names: Vec<String> = Vec::new();
         for name in self.client_host.iter().map(|name| name.trim()) {
-            registry.known(name).into_diagnostic()?;
+            registry.known(name).map_err(|error| unknown(&error))?;
             if names.iter().any(|known| known == name) {
                 return Err(usage!("--client-host names {name} twice"));
             }
@@ -101,7 +102,7 @@ impl LoadFrom {
         let Some(name) = self.probe_host.as_deref().map(str::trim) else {
             return Ok(None);
         };
-        registry.known(name).into_diagnostic()?;
+        registry.known(name).map_err(|error| unknown(&error))?;
         if senders.iter().any(|sender| sender == name) {
             return Err(usage!(
                 help = "name a machine that does nothing else, such as local, which is this one",
@@ -246,7 +247,7 @@ impl Apart {
             });
         }
         let name = self.server_host.as_deref().unwrap_or(LOCAL);
-        registry.known(name).into_diagnostic()?;
+        registry.known(name).map_err(|error| unknown(&error))?;
         let told = |error: String| miette!("{error}");
         let link = registry.link(name).map_err(told)?;
         let slow = match &fleet {
@@ -279,7 +280,7 @@ impl Apart {
         let mut host =
             RemoteHost::new(Arc::clone(registry), name, ip, placement, shared).map_err(told)?;
         if let Some(name) = upstream_host {
-            registry.known(name).into_diagnostic()?;
+            registry.known(name).map_err(|error| unknown(&error))?;
             let behind = registry.link(name).map_err(told)?;
             let ways = (
                 reached(&behind, &[Arc::clone(&link)]).map_err(told)?,

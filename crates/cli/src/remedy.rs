@@ -1,6 +1,9 @@
 //! Remedies in the words of the command: its flags and its URLs.
 
+use miette::{Report, miette};
 use prony_engine::{Remedy, TlsFile};
+use prony_lab::requests::RequestsError;
+use prony_remote::UnknownHost;
 
 /// Returns advice for a user of `prony load`, `duel`, `capacity`, `run`, `why` and `verify`.
 pub fn words(remedy: Remedy) -> &'static str {
@@ -56,16 +59,36 @@ pub fn words(remedy: Remedy) -> &'static str {
     }
 }
 
+/// Says how to make a host known.
+pub fn unknown(error: &UnknownHost) -> Report {
+    let name = &error.name;
+    miette!(
+        help = format!("say how to start a program there: --host '{name}=ssh {name}'"),
+        "{error}"
+    )
+}
+
+/// Adds the flag of `prony load` that helps, where one does, to a mistake in a file of requests.
+pub fn mistaken(mut error: RequestsError) -> Report {
+    if let RequestsError::Mistake(mistake) = &mut error
+        && mistake.helped_by_chance
+    {
+        let help = mistake.help.take().unwrap_or_default();
+        mistake.help = Some(format!("{help}, or draw at random with --random-shares"));
+    }
+    error.into()
+}
+
 #[cfg(test)]
 mod tests {
     use crate::args::Cli;
     use clap::CommandFactory;
 
-    /// Flags in the words of a remedy are flags of the commands that it is for.
+    /// Flags that the first function names are flags of its commands.
     #[test]
     fn flags_of_remedies_exist() {
         let source = include_str!("remedy.rs");
-        let table = source.split("#[cfg(test)]").next().unwrap();
+        let table = source.split("\n}\n").next().unwrap();
         let command = Cli::command();
         let mut seen = 0;
         for flag in table.split(|c: char| !(c.is_alphanumeric() || c == '-')) {

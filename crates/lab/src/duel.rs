@@ -127,9 +127,7 @@ pub enum DuelError {
         failure: Failure,
     },
     /// The sides are too slow to have a common rate.
-    #[error(
-        "no common rate was found: the slowest side gives less than two answers a second; give one with --rate"
-    )]
+    #[error("no common rate was found: the slowest side gives less than two answers a second")]
     NoRate,
     /// The journal could not keep the results.
     #[error(transparent)]

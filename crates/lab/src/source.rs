@@ -16,8 +16,20 @@ pub struct Mistake {
     #[label("{label}")]
     span: SourceSpan,
     label: String,
+    /// Advice for the user.
     #[help]
-    help: Option<String>,
+    pub help: Option<String>,
+    /// Drawing requests or sessions at random helps as well.
+    pub helped_by_chance: bool,
+}
+
+impl Mistake {
+    /// The same, for which drawing requests or sessions at random helps as well.
+    #[must_use]
+    pub(crate) fn helped_by_chance(mut self) -> Self {
+        self.helped_by_chance = true;
+        self
+    }
 }
 
 /// A file cannot be read.
@@ -101,6 +113,7 @@ impl Source {
             span: span.into(),
             label: said(&label.into()),
             help: help.map(|text| said(&text)),
+            helped_by_chance: false,
         }
     }
 }

@@ -388,7 +388,7 @@ impl Host for RemoteHost {
 
     fn attach(&self, running: &Running, _workload: &Workload) -> Result<Box<dyn Started>, Failure> {
         let text = format!(
-            "{} runs already: --server-host is for servers that prony starts",
+            "{} runs already: only servers that prony starts can be on another machine",
             running.target
         );
         Err(Failure::new(Step::Start, text))

@@ -24,10 +24,22 @@ pub struct HostSpec {
     pub prony: Option<String>,
 }
 
-/// Why there is no such host.
+/// Why hosts are not known.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct HostsError(String);
+
+/// Name that no host has.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("there is no host {name:?}{close} ({known})")]
+pub struct UnknownHost {
+    /// Name that was asked for.
+    pub name: String,
+    /// Question whether a similar one was meant; empty where there is none.
+    close: String,
+    /// Names that there are, and where.
+    known: String,
+}
 
 /// The hosts that are known by name.
 #[derive(Debug, Clone, Default)]
@@ -145,7 +157,7 @@ impl Hosts {
     pub fn slurm() -> Result<Self, HostsError> {
         let nodes = std::env::var("SLURM_JOB_NODELIST").map_err(|_| {
             HostsError(
-                "--hosts slurm: this is no Slurm job (SLURM_JOB_NODELIST is not set); begin with `salloc -N3` or in a \
+                "this is no Slurm job (SLURM_JOB_NODELIST is not set); begin with `salloc -N3` or in a \
                  script for sbatch"
                     .into(),
             )
@@ -153,14 +165,14 @@ impl Hosts {
         let listed = Command::new("scontrol")
             .args(["show", "hostnames", &nodes])
             .output()
-            .map_err(|error| HostsError(format!("--hosts slurm: cannot run scontrol: {error}")))?;
+            .map_err(|error| HostsError(format!("cannot run scontrol: {error}")))?;
         let mut hosts = Self::default();
         for name in String::from_utf8_lossy(&listed.stdout).split_whitespace() {
             hosts.add(HostSpec::launched(name, SRUN)?);
         }
         match hosts.all.is_empty() {
             true => Err(HostsError(format!(
-                "--hosts slurm: scontrol names no host in {nodes:?}: {}",
+                "scontrol names no host in {nodes:?}: {}",
                 String::from_utf8_lossy(&listed.stderr).trim()
             ))),
             false => Ok(hosts),
@@ -181,7 +193,7 @@ impl Hosts {
     ///
     /// # Errors
     /// When there is none.
-    pub fn get(&self, name: &str) -> Result<HostSpec, HostsError> {
+    pub fn get(&self, name: &str) -> Result<HostSpec, UnknownHost> {
         if let Some(host) = self.all.get(name) {
             return Ok(host.clone());
         }
@@ -201,9 +213,11 @@ impl Hosts {
             (known, None) => format!("known are {}", known.join(", ")),
             (known, Some(file)) => format!("{} has {}", file.display(), known.join(", ")),
         };
-        Err(HostsError(format!(
-            "there is no host {name:?}{close} ({known}; say how to start a program there: --host '{name}=ssh {name}')"
-        )))
+        Err(UnknownHost {
+            name: name.to_owned(),
+            close,
+            known,
+        })
     }
 }
 
@@ -255,10 +269,8 @@ mod tests {
         let mut hosts = Hosts::default();
         hosts.add(HostSpec::parse("api1").unwrap());
         let error = hosts.get("api2").unwrap_err();
-        assert!(
-            error.0.contains("is it api1?") && error.0.contains("--host"),
-            "{error}"
-        );
+        let text = "there is no host \"api2\"; is it api1? (known are api1)";
+        assert_eq!(error.to_string(), text);
         assert_eq!(hosts.get("local").unwrap(), HostSpec::local());
     }
 }

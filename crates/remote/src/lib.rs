@@ -31,7 +31,7 @@ pub mod slow_client;
 
 pub use fleet::Fleet;
 pub use host::RemoteHost;
-pub use hosts::{HostSpec, Hosts, LOCAL};
+pub use hosts::{HostSpec, Hosts, LOCAL, UnknownHost};
 pub use link::Link;
 pub use registry::Registry;
 pub use slow_client::SlowClient;

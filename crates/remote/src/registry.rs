@@ -1,6 +1,6 @@
 //! The agents that are there: each is started when it is first needed, and again when it is lost.
 
-use crate::hosts::{Hosts, HostsError};
+use crate::hosts::{Hosts, UnknownHost};
 use crate::launch::Program;
 use crate::link::Link;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ impl Registry {
     ///
     /// # Errors
     /// When there is none.
-    pub fn known(&self, name: &str) -> Result<(), HostsError> {
+    pub fn known(&self, name: &str) -> Result<(), UnknownHost> {
         self.hosts.get(name).map(drop)
     }
 

@@ -157,6 +157,7 @@ pub fn explain(error: &DuelError) -> miette::Report {
         DuelError::Side { failure, .. } if !failure.output.is_empty() => {
             miette!("{error}\n{}", failure.output)
         }
+        DuelError::NoRate => miette!(help = "give one with --rate", "{error}"),
         _ => miette!("{error}"),
     }
 }

@@ -3,7 +3,8 @@
 use crate::Ended;
 use crate::args::{HostsAction, HostsArgs, HostsCheck};
 use crate::place::on_signal;
-use miette::{IntoDiagnostic, Result};
+use crate::remedy::unknown;
+use miette::Result;
 use prony_lab::interrupt::Interrupt;
 use prony_remote::check::{Path, Reached, host, pair};
 use prony_report::show;
@@ -38,7 +39,7 @@ fn check(args: &HostsCheck) -> Result<Ended> {
         ));
     }
     for name in &names {
-        registry.known(name).into_diagnostic()?;
+        registry.known(name).map_err(|error| unknown(&error))?;
     }
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;

@@ -4,6 +4,7 @@ use crate::Ended;
 use crate::args::{From, Requests, RequestsCommand};
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::requests::from::make;
+use prony_record::inert;
 use std::io::Read;
 use std::path::Path;
 
@@ -27,7 +28,11 @@ fn from(args: &From) -> Result<Ended> {
     let made =
         make(&text, args.format, server, folder).map_err(|error| miette!("{shown}: {error}"))?;
     for note in &made.notes {
-        eprintln!("not carried over: {note}");
+        let help = match &note.server {
+            Some(server) => format!("; --server {} takes these", inert::line(server)),
+            None => String::new(),
+        };
+        eprintln!("not carried over: {note}{help}");
     }
     if args.json {
         println!("{}", serde_json::to_string_pretty(&made).into_diagnostic()?);

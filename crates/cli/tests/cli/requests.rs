@@ -451,3 +451,22 @@ fn what_is_made_of_other_files_is_loaded_as_it_is() {
         .with(1);
     assert!(none.stderr.contains("none of har, openapi"), "{none}");
 }
+
+#[test]
+fn remedies_for_files_of_requests_are_flags() {
+    let server = Constant::new(&answer("x"), After::Keep);
+    let url = format!("http://{}", server.tcp());
+    let (place, rare) = shop(
+        "[[request]]\nname = \"a\"\npath = \"/\"\n[[request]]\nname = \"b\"\npath = \"/\"\nweight = 9000",
+    );
+    let done = load(&place, &rare, &url, &["-n", "1"]).with(1);
+    let help = "give it a larger weight, or draw at random with --random-shares";
+    assert!(done.stderr.contains(help), "{done}");
+    let two = place.file(
+        "two.txt",
+        &format!("curl {url}/a\ncurl {url}/b\ncurl http://other.test/\n"),
+    );
+    let made = place.prony(&["requests", "from", two.to_str().unwrap()]);
+    let help = "; --server http://other.test takes these";
+    assert!(made.stderr.contains(help), "{made}");
+}

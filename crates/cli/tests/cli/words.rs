@@ -91,3 +91,66 @@ fn pages_name_things_plainly() {
         .collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
+
+/// Crates below the command: other front ends, with other flags, use them too. Their errors carry a remedy as data.
+const BELOW: [&str; 7] = [
+    "engine", "record", "stats", "verdict", "lab", "remote", "notebook",
+];
+
+/// Files that may have flags in texts, and why.
+const WITH_FLAGS: [(&str, &str); 8] = [
+    // Command lines of other programs.
+    ("remote/src/launch.rs", " --version > /dev/null"),
+    ("remote/src/hosts.rs", "srun --overlap"),
+    // Files of gRPC are read for the command only.
+    ("lab/src/grpc/schema.rs", "(--proto-path)"),
+    ("lab/src/grpc/schema_absent.rs", "--features proto"),
+    ("lab/src/grpc/schema_absent.rs", "without --proto"),
+    // Notes are parts of a duel's report, and no other front end has duels.
+    ("verdict/src/note.rs", "(`--duration` makes"),
+    ("verdict/src/note.rs", "(`--rounds N` measures"),
+    // Failures of verification are texts, also between machines.
+    ("lab/src/requests/verify.rs", "; --no-pipelining leaves"),
+];
+
+/// Has a line a flag after a space, a parenthesis or a backtick? Rust itself has no such text outside of strings.
+fn has_flag(line: &str) -> bool {
+    [" --", "(--", "`--"].iter().any(|flag| {
+        let mut rest = line.split(flag).skip(1);
+        rest.any(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()))
+    })
+}
+
+#[test]
+fn crates_below_the_command_name_no_flags() {
+    let crates = root().join("crates");
+    let mut sources = Vec::new();
+    for name in BELOW {
+        files(&crates.join(name).join("src"), "rs", &mut sources);
+    }
+    assert!(sources.len() > 200, "{}", sources.len());
+    let mut wrong = Vec::new();
+    for source in sources {
+        let name = source.strip_prefix(&crates).unwrap().display().to_string();
+        let text = fs::read_to_string(&source).unwrap();
+        // Tests of a module are at its end, or in a file of that name.
+        let text = text.split("#[cfg(test)]\nmod ").next().unwrap();
+        if name.ends_with("tests.rs") {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            let comment = line.trim_start().starts_with("//");
+            let mut allowed = WITH_FLAGS.iter();
+            let allowed = allowed.any(|(file, such)| name == *file && line.contains(such));
+            if has_flag(line) && !comment && !allowed {
+                wrong.push(format!("{name}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "these texts name flags of the command, which front ends such as `prony ab` do not have; return data (see \
+         crates/engine/src/remedy.rs), and put the words into crates/cli/src/remedy.rs:\n{}",
+        wrong.join("\n")
+    );
+}

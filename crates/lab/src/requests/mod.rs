@@ -226,8 +226,8 @@ pub fn parse_in(source: &Source, folder: Folder<'_>, server: &Server) -> Result<
         let keys = file.request[place].get_ref();
         let at = keys.weight.as_ref().map_or(keys.name.span(), Spanned::span);
         let what = format!("less than one in {CYCLE} requests: it would never be sent");
-        let help = "give it a larger weight, or draw requests with --random-shares";
-        return Err(reading.wrong(at, what, Some(help)));
+        let help = "give it a larger weight";
+        return Err(reading.wrong(at, what, Some(help)).helped_by_chance());
     }
     Ok(reading.mix(requests, sessions, sample, server))
 }

@@ -78,8 +78,8 @@ impl Reading<'_> {
             let keys = all[place].get_ref();
             let at = keys.weight.as_ref().map_or(keys.name.span(), Spanned::span);
             let what = format!("less than one in {CYCLE} sessions: it would never begin");
-            let help = "give it a larger weight, or draw sessions with --random-shares";
-            return Err(self.wrong(at, what, Some(help)));
+            let help = "give it a larger weight";
+            return Err(self.wrong(at, what, Some(help)).helped_by_chance());
         }
         Ok(sessions)
     }

@@ -1,6 +1,7 @@
 //! Requests that a load sends: what other verbs send too, a raw echo, and a log.
 
 use crate::args::Load;
+use crate::remedy::mistaken;
 use crate::request::{text_or_file, ways};
 use crate::target::Address;
 use crate::workload::{Asked, Hint};
@@ -61,7 +62,7 @@ fn requests(args: &Load, asked: &Asked<'_>, address: &Address) -> Result<Workloa
     };
     let server = asked.server(&address.path, shares)?;
     let file = args.file.as_ref();
-    let file = file.map(|file| RequestFile::read(file, &server, ways(true)));
+    let file = file.map(|file| RequestFile::read(file, &server, ways(true)).map_err(mistaken));
     let mut file = match (&args.replay, file.transpose()?) {
         (Some(log), file) => super::replay::of(log, args, file, &server)?,
         (None, Some(file)) => file,

@@ -178,6 +178,9 @@ pub struct Note {
     pub place: String,
     /// Item that was left out, changed or guessed, and why.
     pub reason: String,
+    /// Server to name so that the requests to it are taken, which were left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
 }
 
 impl Note {
@@ -193,6 +196,7 @@ impl Note {
         Self {
             place: short(place.as_ref()),
             reason: short(reason.as_ref()),
+            server: None,
         }
     }
 }
@@ -593,14 +597,15 @@ fn one_server(
         let requests = if *n == 1 { "request" } else { "requests" };
         let other = match (*origin, own.as_str()) {
             ("", own) => format!("without a server: a file is for one server, here {own}"),
-            (origin, "") => format!(
-                "to {origin}: a file is for one server, and most have none; --server {origin} takes these"
-            ),
-            (origin, own) => format!(
-                "to {origin}: a file is for one server, here {own}; --server {origin} takes these"
-            ),
+            (origin, "") => {
+                format!("to {origin}: a file is for one server, and most have none")
+            }
+            (origin, own) => format!("to {origin}: a file is for one server, here {own}"),
         };
-        notes.push(Note::new("", format!("{n} {requests} {other}")));
+        notes.push(Note {
+            server: (!origin.is_empty()).then(|| (*origin).to_owned()),
+            ..Note::new("", format!("{n} {requests} {other}"))
+        });
     }
     let mut requests = all;
     requests.retain(|sent| sent.origin == own);
