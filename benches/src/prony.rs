@@ -1,6 +1,7 @@
 //! The command, which lies beside this program after `cargo build --release`.
 
 use crate::error::{Error, Result};
+use prony_record::CheckId;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,7 @@ pub struct Figure {
 /// A check that was raised.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Check {
-    pub name: String,
+    pub name: CheckId,
 }
 
 /// The result of a capacity search, in requests per second.

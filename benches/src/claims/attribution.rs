@@ -9,6 +9,7 @@ use crate::prony;
 use crate::server;
 use crate::table::Table;
 use clap::ValueEnum;
+use prony_record::CheckId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,7 +26,7 @@ enum Beside {
 struct Situation {
     name: &'static str,
     /// The check that is right; none where nothing is wrong.
-    right: Option<&'static str>,
+    right: Option<CheckId>,
     /// The server: a plant, or one of the catalog.
     server: Server,
     hog: Option<Beside>,
@@ -70,50 +71,60 @@ fn situations() -> Vec<Situation> {
     vec![
         beside(
             "generator starved of CPU",
-            "generator-saturated",
+            CheckId::GeneratorSaturated,
             Beside::Generator,
         ),
-        plant("upstream the limit", "ceiling", Plant::Gateway, CLOSED),
+        plant(
+            "upstream the limit",
+            CheckId::Ceiling,
+            Plant::Gateway,
+            CLOSED,
+        ),
         plant(
             "backlog overflow",
-            "listen-overflow",
+            CheckId::ListenOverflow,
             Plant::Backlog,
             "connections = 64\nkeepalive = false\nduration = \"4s\"\nwarmup = \"0s\"",
         ),
         plant(
             "Nagle against delayed ACKs",
-            "server-idle",
+            CheckId::ServerIdle,
             Plant::Nagle,
             CLOSED,
         ),
-        plant("idle because of a lock", "server-idle", Plant::Lock, CLOSED),
+        plant(
+            "idle because of a lock",
+            CheckId::ServerIdle,
+            Plant::Lock,
+            CLOSED,
+        ),
         plant(
             "wrong answers under load only",
-            "wrong-answers",
+            CheckId::WrongAnswers,
             Plant::Wrong,
             CLOSED,
         ),
         plant(
             "uneven connections between loops",
-            "uneven-connections",
+            CheckId::UnevenConnections,
             Plant::Uneven,
             CLOSED,
         ),
         plant(
             "warm-up longer than the limit",
-            "not-steady",
+            CheckId::NotSteady,
             Plant::Warming,
             CLOSED,
         ),
         plant(
             "drifting server",
-            "not-steady",
+            CheckId::NotSteady,
             Plant::Drifting,
             "connections = 64\nduration = \"4s\"\nwarmup = \"1s\"",
         ),
         beside(
             "noisy neighbour on the server's CPU",
-            "noisy-host",
+            CheckId::NoisyHost,
             Beside::Server,
         ),
         clean("clean: epoll", Server::Catalog("working-epoll"), many),
@@ -148,7 +159,7 @@ struct Cell {
 
 #[derive(Debug, Deserialize)]
 struct Found {
-    name: String,
+    name: CheckId,
     severity: String,
     text: String,
 }
@@ -163,11 +174,11 @@ struct Failure {
 #[derive(Debug, Serialize)]
 struct Row {
     situation: &'static str,
-    expected: Option<&'static str>,
+    expected: Option<CheckId>,
     times: u32,
     right: u32,
     /// Warnings and worse, by check, with the repetitions that raised them.
-    raised: BTreeMap<String, u32>,
+    raised: BTreeMap<CheckId, u32>,
 }
 
 /// Results of this benchmark.
@@ -205,8 +216,7 @@ pub fn run(rig: Rig, times: u32) -> Result<Attribution> {
                 if situation.right.is_none() {
                     eprintln!("attribution: {}: {}", row.situation, found.text);
                 }
-                let name = &found.name;
-                *row.raised.entry(name.clone()).or_default() += 1;
+                *row.raised.entry(found.name).or_default() += 1;
             }
         }
         eprintln!(
@@ -332,11 +342,11 @@ impl fmt::Display for Attribution {
             let raised: Vec<String> = row
                 .raised
                 .iter()
-                .map(|(name, n)| format!("{name} {n}"))
+                .map(|(check, n)| format!("{check} {n}"))
                 .collect();
             table.row([
                 row.situation.into(),
-                row.expected.unwrap_or("none").into(),
+                row.expected.map_or("none", CheckId::word).into(),
                 format!("{} of {}", row.right, row.times),
                 raised.join(", "),
             ]);

@@ -6,6 +6,7 @@ mod simulated;
 use crate::error::{Error, Result};
 use crate::prony::{self, Capacity, Check, Figure};
 use crate::table::Table;
+use prony_record::CheckId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::process::{Child, Command, Stdio};
@@ -286,7 +287,7 @@ fn rate(delay_ms: u64) -> Result<Answer> {
     let begun = Instant::now();
     let found: Load = prony::json(&mut load)?;
     let missed =
-        |check: &Check| ["rate-missed", "connections-limit"].contains(&check.name.as_str());
+        |check: &Check| [CheckId::RateMissed, CheckId::ConnectionsLimit].contains(&check.name);
     Ok(Answer {
         question: Question::Rates,
         server: format!("{delay_ms} ms"),

@@ -14,6 +14,8 @@
 //! - [`import()`]: the figures, to be kept and shown beside measurements
 //!
 //! ```
+//! use prony_audit::{CheckId, audit};
+//!
 //! let text = "Running 10s test @ http://10.0.0.2/\n  \
 //!     2 threads and 64 connections\n  \
 //!     Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
@@ -21,9 +23,9 @@
 //!     Req/Sec    16.00k     1.00k   17.00k    90.00%\n  \
 //!     320000 requests in 10.00s, 50.00MB read\n\
 //!     Requests/sec:  32000.00\nTransfer/sec:      5.00MB\n";
-//! let audit = prony_audit::audit(&[("wrk.txt".to_owned(), text.to_owned())]);
+//! let audit = audit(&[("wrk.txt".to_owned(), text.to_owned())]);
 //! // 32,000 requests per second of 30 ms each are 960 at a time, of 64 connections.
-//! assert!(audit.remarks.iter().any(|remark| remark.finding.name == "littles-law"));
+//! assert!(audit.remarks.iter().any(|remark| remark.finding.name == CheckId::LittlesLaw));
 //! assert!(audit.serious());
 //! ```
 
@@ -55,4 +57,4 @@ pub use read::read;
 pub use text::number::Printed;
 
 #[doc(inline)]
-pub use prony_checks::{Explanation, Finding, Severity};
+pub use prony_checks::{CheckId, Explanation, Finding, Severity};

@@ -1,9 +1,9 @@
 //! `agents-disagree`: the machines that sent a load, or a slow client beside it, saw different response times.
 
-use crate::{Evidence, Explanation, Finding, OneGenerator, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, OneGenerator, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "agents-disagree",
+    name: CheckId::AgentsDisagree,
     cause: "The machines that sent the load saw different response times: one of them is slower, busier or farther away than the others, or the server treats them differently. A slow client (--probe-host) sends so few requests that it delays none of them: if its response times are shorter, the generators add the difference.",
     evidence: "The median response time of each machine.",
     remedy: "Look at the table of machines and at prony hosts check; leave out the machine that differs, or report its response times separately.",
@@ -39,7 +39,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         named(fast),
         low * 1e3
     );
-    finding("agents-disagree", Severity::Warning, text)
+    finding(CheckId::AgentsDisagree, Severity::Warning, text)
 }
 
 fn named(one: &OneGenerator) -> String {

@@ -1,9 +1,9 @@
 //! `ceiling`: the rate is that of something else.
 
-use crate::{Explanation, Finding, Severity, finding};
+use crate::{CheckId, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "ceiling",
+    name: CheckId::Ceiling,
     cause: "The server's rate is within 5% of the most that this machine can measure under this load: the rate of the upstream alone, or that of prony's reference server, which does almost no work. The limit was measured, not the server.",
     evidence: "The rate of the upstream alone under the same load in the same run, or the rate of the reference server from the last calibration (`prony calibrate`).",
     remedy: "Use a faster upstream, use fewer connections, or give the generator more CPUs. Or compare CPU time per request at a fixed rate.",
@@ -23,7 +23,7 @@ pub fn ceiling(rate: f64, limit: f64) -> Option<Finding> {
          reference server): the ceiling was measured, not this server",
         100.0 * rate / limit
     );
-    finding("ceiling", Severity::Warning, text)
+    finding(CheckId::Ceiling, Severity::Warning, text)
 }
 
 #[cfg(test)]

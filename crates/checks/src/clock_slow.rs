@@ -1,9 +1,9 @@
 //! `clock-slow`: reading the clock is expensive.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "clock-slow",
+    name: CheckId::ClockSlow,
     cause: "Reading the clock takes a system call, or the hypervisor intercepts it, on the machine that sends the load. The load generator reads it some two times per request, so it becomes slower and its times less exact. Servers that log or measure their requests are affected too.",
     evidence: "The time of a clock reading, on the machine that sends the load.",
     remedy: "Look at /sys/devices/system/clocksource/clocksource0: write `tsc` (or `kvm-clock`, `arch_sys_counter`) to current_clocksource if available_clocksource lists it. `hpet`, `acpi_pm` and `xen` are slow. Under an emulator, a debugger or a sandbox that intercepts system calls, measure outside it.",
@@ -18,7 +18,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         "reading the clock takes {slow:.0} ns here (usual: below 60): it makes a system call or is intercepted, which \
          slows the load generator down (see the clock source)"
     );
-    finding("clock-slow", Severity::Warning, text)
+    finding(CheckId::ClockSlow, Severity::Warning, text)
 }
 
 #[cfg(test)]

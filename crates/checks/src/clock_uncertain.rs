@@ -1,9 +1,9 @@
 //! `clock-uncertain`: a machine's clock could not be read well enough.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "clock-uncertain",
+    name: CheckId::ClockUncertain,
     cause: "The connection to a machine that sends the load is so slow that its clock is known only roughly, so its windows may be shifted against those of the others.",
     evidence: "Half of the shortest round trip to the machine, against the length of a window.",
     remedy: "Latencies do not depend on it: each is measured on one clock. For figures by window, use a machine with a shorter round trip, or start prony nearer to the machines.",
@@ -27,7 +27,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         worst.clock_error * 1e3,
         seen.window * 1e3
     );
-    finding("clock-uncertain", Severity::Note, text)
+    finding(CheckId::ClockUncertain, Severity::Note, text)
 }
 
 #[cfg(test)]

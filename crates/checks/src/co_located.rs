@@ -1,9 +1,9 @@
 //! `co-located`: server and generator share a CPU.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "co-located",
+    name: CheckId::CoLocated,
     cause: "The generator shares CPUs with the server or its upstream. Each slows the other down, so the figures describe both together.",
     evidence: "The CPUs that were assigned to the server, its upstream and the generator.",
     remedy: "Use a machine with more CPUs. If that is not possible, compare only servers that were measured in the same way, and prefer CPU time per request.",
@@ -17,7 +17,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         "server and generator share a CPU and take time from each other, so throughput and latency \
          describe both together; compare CPU per request, or use a machine with two CPUs or more"
             .to_owned();
-    finding("co-located", Severity::Warning, text)
+    finding(CheckId::CoLocated, Severity::Warning, text)
 }
 
 #[cfg(test)]

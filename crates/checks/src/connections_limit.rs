@@ -1,9 +1,9 @@
 //! `connections-limit`: an open loop needed more connections than it may have.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "connections-limit",
+    name: CheckId::ConnectionsLimit,
     cause: "An open loop had too few connections for its rate: so many connections carry at most connections ÷ response time requests per second (Little's law). The server was not the limit, and its capacity is higher than this load shows.",
     evidence: "Requests that were due and unanswered grew, the load had opened all the connections that it may have, and the last ones that it opened had raised the number of answers per second.",
     remedy: "Allow more connections with --max-connections, or lower the rate.",
@@ -20,7 +20,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         seen.streams(),
         seen.rate?
     );
-    finding("connections-limit", Severity::Serious, text)
+    finding(CheckId::ConnectionsLimit, Severity::Serious, text)
 }
 
 #[cfg(test)]

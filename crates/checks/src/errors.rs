@@ -1,9 +1,9 @@
 //! `errors`: requests ended without an answer.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "errors",
+    name: CheckId::Errors,
     cause: "Requests ended without an answer: the connection could not be opened, it broke, or the request timed out, in the measurement or while the last answers were awaited after it. Or connections failed without costing a measured request: in set-up, in the warm-up, or with nothing in flight.",
     evidence: "The number of requests by outcome, and the operating system's error messages with how often each occurred. Time-outs are in the latency distribution at their full length. A server has stopped answering when not a byte comes for what was in flight at the end, and no connection ends.",
     remedy: "Read the error messages. 'connection refused': nothing listens on the port, or the accept queue is full. 'reset': the server closed the connection. 'no port is left to connect from': this machine has run out of ports, and --interface takes more addresses. Fewer connections or a larger backlog fix most of these.",
@@ -53,7 +53,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
          error{at_end}{texts}{closes}{ports}; time-outs are in the latency distribution at their full length",
         seen.timeouts, seen.socket_errors
     );
-    finding("errors", severity, text)
+    finding(CheckId::Errors, severity, text)
 }
 
 /// The remedy for a lack of ports, if there was one.
@@ -78,7 +78,7 @@ fn no_request_lost(seen: &Evidence) -> Option<Finding> {
         seen.error_texts.join("; "),
         more_ports(seen)
     );
-    finding("errors", Severity::Warning, text)
+    finding(CheckId::Errors, Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
+use prony_record::CheckId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Explanation of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Explanation {
-    /// The check's name.
-    pub name: &'static str,
+    /// Name of the check.
+    pub name: CheckId,
     /// Cause: what has happened when the check raises a finding.
     pub cause: &'static str,
     /// Evidence that the check looks at.

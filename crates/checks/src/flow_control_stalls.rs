@@ -1,6 +1,6 @@
 //! `flow-control-stalls`: the load stood still because the client's own window was used up.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 /// A generator thread that worked, or was kept waiting, for this share of its time is late.
 const TAKEN: f64 = 0.95;
@@ -8,7 +8,7 @@ const TAKEN: f64 = 0.95;
 const SHARE: f64 = 0.01;
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "flow-control-stalls",
+    name: CheckId::FlowControlStalls,
     cause: "Over HTTP/2 a server may send only so many bytes ahead of what the client has taken, on each stream and each connection. It had used that up in the middle of answers, and had to wait until the client gave it more room.",
     evidence: "How often a window of the client was used up while the answer went on, since the load began. What arrives in one go is looked at together, so that there may have been more.",
     remedy: "Give the server more room with --window: the default, 1 GiB, never limits it. Leave the window small only if that is what you measure: browsers have some megabytes, and over a network a window limits the rate to its size per round trip.",
@@ -29,7 +29,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         seen.stalled,
         if seen.stalled == 1 { "" } else { "s" }
     );
-    finding("flow-control-stalls", Severity::Warning, text)
+    finding(CheckId::FlowControlStalls, Severity::Warning, text)
 }
 
 #[cfg(test)]

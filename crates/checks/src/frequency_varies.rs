@@ -1,9 +1,9 @@
 //! `frequency-varies`: the server's CPU did not run at its full speed.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding, noisy_host};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding, noisy_host};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "frequency-varies",
+    name: CheckId::FrequencyVaries,
     cause: "The server's CPU ran slower than it can: its frequency follows the load (governors `schedutil` and `powersave`, hardware-managed states), it was throttled because it was hot or used too much power, or the other thread of its core was busy (on a virtual machine, with another machine's work). CPU time per request then depends on more than the code: with such a governor a cheaper server gets a slower CPU, and looks as expensive as before.",
     evidence: "CPU time of a fixed piece of work (a chain of multiplications) on the server's CPUs, right after the measurement, compared with its shortest time so far.",
     remedy: "Fix the frequency (`cpupower frequency-set -g performance`, and turn off turbo where the machine grows hot), use a quieter machine, or compare throughput, at which the CPU is busy. Duels correct CPU per request for it where the sides' speeds differ.",
@@ -24,7 +24,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
          governor to performance)",
         100.0 * slower
     );
-    finding("frequency-varies", Severity::Warning, text)
+    finding(CheckId::FrequencyVaries, Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `generator-saturated`: the load generator had no time left, so its speed was measured.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "generator-saturated",
+    name: CheckId::GeneratorSaturated,
     cause: "A thread of the load generator worked nearly all the time, or was ready to run and did not get a CPU. It could not have sent more requests, so the measured rate may be the generator's limit.",
     evidence: "CPU time of the generator's threads during the measurement, without the time spent waiting for answers, and the time in which they were ready to run while the kernel ran other tasks on their CPUs.",
     remedy: "Give the generator more threads and CPUs (-t, --cpus), stop other processes on its CPUs, or compare CPU time per request at a fixed rate, which needs no saturation: `prony duel` does that.",
@@ -53,7 +53,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         "the busiest generator thread worked {:.0}% of the time{waited}: {meaning}; {remedy}",
         seen.generator_busy * 100.0
     );
-    finding("generator-saturated", severity, text)
+    finding(CheckId::GeneratorSaturated, severity, text)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `idle-closed`: the server closed connections that were idle.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "idle-closed",
+    name: CheckId::IdleClosed,
     cause: "The server closed idle connections with a status such as 408 (Request Timeout). They were opened again. All requests were answered on other connections, so the figures stand.",
     evidence: "Whole answers with an error status and 'Connection: close' that came while nothing was in flight, since the load's set-up.",
     remedy: "Use fewer connections (-c), so that each is used more often, or raise the server's time-out for idle connections. A request that meets such a closing fails.",
@@ -19,7 +19,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         seen.idle_closed,
         if seen.idle_closed == 1 { "" } else { "s" }
     );
-    finding("idle-closed", Severity::Note, text)
+    finding(CheckId::IdleClosed, Severity::Note, text)
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub use ceiling::ceiling;
 pub use evidence::{Evidence, OneGenerator, Server, Tcp};
 pub use explanation::Explanation;
 pub use littles_law::littles_law;
-pub use prony_record::{Finding, Severity};
+pub use prony_record::{CheckId, Finding, Severity};
 pub use rigs_differ::rigs_differ;
 pub use spread_exceeds_effect::spread_exceeds_effect;
 
@@ -109,9 +109,9 @@ pub fn explanations() -> Vec<Explanation> {
 }
 
 /// A finding, as checks raise it.
-fn finding(name: &str, severity: Severity, text: String) -> Option<Finding> {
+fn finding(name: CheckId, severity: Severity, text: String) -> Option<Finding> {
     Some(Finding {
-        name: name.to_owned(),
+        name,
         severity,
         text,
     })
@@ -167,12 +167,12 @@ mod tests {
 
     #[test]
     fn an_empty_measurement_does_not_panic() {
-        let names: Vec<String> = examine(&Evidence::default())
+        let names: Vec<CheckId> = examine(&Evidence::default())
             .into_iter()
             .map(|finding| finding.name)
             .collect();
-        for name in ["too-few-samples", "too-short"] {
-            assert!(names.iter().any(|found| found == name), "{names:?}");
+        for name in [CheckId::TooFewSamples, CheckId::TooShort] {
+            assert!(names.contains(&name), "{names:?}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! `link-saturated`: the network between server and generator was full.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "link-saturated",
+    name: CheckId::LinkSaturated,
     cause: "The network between the machines was full, while neither the server nor the generator had all of its CPU in use: the figures are those of the network.",
     evidence: "Bytes per second that the load moved, compared with those of a test of the network before the run.",
     remedy: "Use a faster network, smaller answers, or a rate below what the network can carry; prony hosts check measures every pair of machines.",
@@ -27,7 +27,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         megabits(seen.moved),
         megabits(link)
     );
-    finding("link-saturated", Severity::Warning, text)
+    finding(CheckId::LinkSaturated, Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `listen-overflow`: connections waited for the retransmission of a SYN.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "listen-overflow",
+    name: CheckId::ListenOverflow,
     cause: "The server's accept queue was full, so connections waited until their SYN was sent again: after one second, then two more, then four more.",
     evidence: "A connection of this load that took a second or more to open; or the kernel's counters for this machine, which other programs raise too, together with segments that this load's own sockets sent again (TCP_INFO) and a request that took long enough to have waited for that.",
     remedy: "Raise the backlog that the server passes to listen(), and net.core.somaxconn, or open connections more slowly. Until then the rate depends on the retransmission timer, not on the server.",
@@ -41,7 +41,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         "{counters}{own}: the retransmission timer was measured; raise the server's backlog and net.core.somaxconn, or \
          keep connections open"
     );
-    finding("listen-overflow", Severity::Warning, text)
+    finding(CheckId::ListenOverflow, Severity::Warning, text)
 }
 
 #[cfg(test)]

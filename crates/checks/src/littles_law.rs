@@ -1,9 +1,9 @@
 //! `littles-law`: rate, response time and number in flight contradict each other.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "littles-law",
+    name: CheckId::LittlesLaw,
     cause: "Rate, mean response time and the number of requests in flight contradict each other, so at least one of them is wrong: in a closed loop, rate × mean response time equals the number of requests in flight (Little's law).",
     evidence: "These three figures of the measurement.",
     remedy: "If the figures are prony's own, this is a bug: please report it. In another tool's output the usual cause is a mean that includes back-filled samples.",
@@ -45,7 +45,7 @@ pub fn littles_law(rate: f64, mean_response: f64, depth: f64) -> Option<Finding>
         "throughput × mean response time gives {in_flight:.1} requests in flight, but the load keeps \
          {depth:.0} in flight: at least one of these figures is wrong (Little's law)"
     );
-    finding("littles-law", Severity::Warning, text)
+    finding(CheckId::LittlesLaw, Severity::Warning, text)
 }
 
 #[cfg(test)]

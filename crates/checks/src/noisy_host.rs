@@ -1,9 +1,9 @@
 //! `noisy-host`: other programs used the CPUs.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "noisy-host",
+    name: CheckId::NoisyHost,
     cause: "Other processes used the CPUs of server and generator, or the hypervisor took them away.",
     evidence: "Busy time of these CPUs that belongs neither to the server nor to the generator, and stolen time.",
     remedy: "Measure on a quiet machine, or take more rounds: their order is random, so that noise affects all servers alike. `prony duel` loads its sides in turns for the same reason.",
@@ -26,7 +26,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         others * 100.0,
         stolen * 100.0
     );
-    finding("noisy-host", Severity::Warning, text)
+    finding(CheckId::NoisyHost, Severity::Warning, text)
 }
 
 #[cfg(test)]

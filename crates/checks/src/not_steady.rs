@@ -1,11 +1,11 @@
 //! `not-steady`: the rate was still changing.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 use prony_stats::compare::Better;
 use prony_stats::warmup_class::{Class, classify};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "not-steady",
+    name: CheckId::NotSteady,
     cause: "The rate was still changing: parts of the measurement differ, or the warm-up reached its time limit and the measurement is too short to show that the rate was steady.",
     evidence: "The rates of the windows: first half against second half, unless they differ by no more answers than can be in flight. With 20 windows or more, also the thirds, and a classification by change points (flat, warm-up, slowdown, no steady state).",
     remedy: "Use a longer warm-up and a longer measurement. A server that never becomes steady has no single throughput: look at its rate over time.",
@@ -44,7 +44,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         return None;
     };
     let text = format!("{text}: use a longer warm-up and a longer measurement");
-    finding("not-steady", Severity::Warning, text)
+    finding(CheckId::NotSteady, Severity::Warning, text)
 }
 
 fn mean(part: &[f64]) -> f64 {

@@ -1,9 +1,9 @@
 //! `numa-crossed`: server and generator are on different NUMA nodes.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "numa-crossed",
+    name: CheckId::NumaCrossed,
     cause: "The CPUs of the server or its upstream and those of the generator are not all on one NUMA node. What they exchange goes through another node's memory, which takes longer, and how often depends on where the kernel puts which thread: figures are worse, and vary more from start to start.",
     evidence: "The CPUs that were assigned to the server, its upstream and the generator, and their nodes, as the kernel lists them.",
     remedy: "Let prony use two cores or more of one node, and give the server no more CPUs than half of a node has (--server-cpus, the cpus of a host, placement in experiments). If the server is to have more than that, send the load from another machine (--client-host).",
@@ -27,7 +27,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         told(server),
         told(generator)
     );
-    finding("numa-crossed", Severity::Warning, text)
+    finding(CheckId::NumaCrossed, Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `oversubscribed`: more workers than CPUs.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "oversubscribed",
+    name: CheckId::Oversubscribed,
     cause: "The server had more workers than CPUs, so its workers took turns, and the cost of switching between them is part of the figures.",
     evidence: "The number of workers and the number of CPUs assigned to the server.",
     remedy: "Use at most as many workers as the server has CPUs, or a machine with more CPUs. A table over workers shows nothing about scaling beyond that point.",
@@ -18,7 +18,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         "{workers} workers shared {cpus} CPU{}: this shows nothing about how the server scales",
         if cpus == 1 { "" } else { "s" }
     );
-    finding("oversubscribed", Severity::Note, text)
+    finding(CheckId::Oversubscribed, Severity::Note, text)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `rate-missed`: an open loop did not get the rate that it was to keep.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "rate-missed",
+    name: CheckId::RateMissed,
     cause: "An open loop did not keep its rate: requests that were due and unanswered grew for as long as the load lasted, and so did response times. Slow answers alone do not cause this: they leave rate × response time requests unanswered, always the same number.",
     evidence: "The number of requests that were due and had not ended, at the end of each window: its mean over the second half of the measurement, compared with the first half, after the first response time. Growth counts from 2% of the rate on, if it is more than chance explains.",
     remedy: "Lower the rate: `prony capacity` finds the highest rate that the server sustains. To measure throughput, use a closed loop. Where all connections were busy, try more of them (--max-connections).",
@@ -39,7 +39,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         "of {rate:.0} requests per second, {growth:.0} per second were left unanswered: {because}; response times grow for \
          as long as the load lasts; lower the rate, or use a closed loop"
     );
-    finding("rate-missed", Severity::Serious, text)
+    finding(CheckId::RateMissed, Severity::Serious, text)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `redirects`: most answers lead elsewhere.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "redirects",
+    name: CheckId::Redirects,
     cause: "Most answers were redirects: the server sent its clients to another URL, for instance to https:// or to the same path with a slash. prony load does not follow them outside sessions.",
     evidence: "The number of answers by status: more than half are 301, 302, 303, 307 or 308, and nothing said that they are expected.",
     remedy: "Load the URL that the field Location names (curl -I shows it). If redirects are what you measure, say so: --expect-status 301, or expect.status in a file.",
@@ -25,7 +25,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         "{redirects} of {all} answers were redirects, which are not followed: load the URL that they lead to, or expect \
          them with --expect-status"
     );
-    finding("redirects", Severity::Warning, text)
+    finding(CheckId::Redirects, Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `retransmits`: segments were lost and sent again.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "retransmits",
+    name: CheckId::Retransmits,
     cause: "TCP segments were lost and sent again. Each retransmission delays a request by 200 ms or more.",
     evidence: "The kernel's counter of retransmitted segments, which other programs raise too, together with segments of this load's own sockets that were sent again or came out of order (TCP_INFO), and requests of this load that took long enough to have waited for one.",
     remedy: "On loopback, buffers overflowed: look for a server that does not read, or for TCP memory limits. Between machines, look at the network first.",
@@ -25,7 +25,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
          a full buffer",
         seen.finished()
     );
-    finding("retransmits", Severity::Warning, text)
+    finding(CheckId::Retransmits, Severity::Warning, text)
 }
 
 #[cfg(test)]

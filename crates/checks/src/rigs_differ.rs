@@ -1,9 +1,9 @@
 //! `rigs-differ`: what trials of the same server differ by is what the rigs differ by.
 
-use crate::{Explanation, Finding, Severity, finding};
+use crate::{CheckId, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "rigs-differ",
+    name: CheckId::RigsDiffer,
     cause: "The rounds were divided among rigs, and the spread between trials of the same server is mostly the difference between these rigs.",
     evidence: "The rates of all servers, by rig: how much of their spread the rigs explain (F test).",
     remedy: "Quote the ratios, which are taken on one rig each; do not quote rates over all rigs. Look at the rig that differs with prony hosts check, or leave it out.",
@@ -35,7 +35,7 @@ pub fn rigs_differ(factors: &[(&str, f64)], share: f64, p: f64) -> Option<Findin
         less * 100.0,
         share * 100.0
     );
-    finding("rigs-differ", Severity::Warning, text)
+    finding(CheckId::RigsDiffer, Severity::Warning, text)
 }
 
 #[cfg(test)]

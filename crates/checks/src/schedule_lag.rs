@@ -1,9 +1,9 @@
 //! `schedule-lag`: the generator itself sent requests late.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "schedule-lag",
+    name: CheckId::ScheduleLag,
     cause: "The generator sent requests late, by an amount that is significant compared with the response times.",
     evidence: "The histogram of the generator's lateness: the time a request was sent minus the time it was due, or minus the time its connection became free if that was later.",
     remedy: "Give the generator its own CPU (--cpus) or more threads, and stop other processes on its CPUs. On a virtual machine, waking up a thread costs about 50 microseconds.",
@@ -24,7 +24,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
          response times; give the generator a CPU of its own, or more threads",
         late * 1e3
     );
-    finding("schedule-lag", Severity::Warning, text)
+    finding(CheckId::ScheduleLag, Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `server-idle`: a closed loop did not keep the server busy.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "server-idle",
+    name: CheckId::ServerIdle,
     cause: "The closed loop kept enough requests in flight and the generator had time to spare, yet the server's CPUs were not busy: the server was waiting for something.",
     evidence: "CPU time of the server's processes, compared with the CPUs that it may use.",
     remedy: "Look for a lock, a timer, a pool that is too small, a slow upstream, or an acknowledgement that is delayed by 40 ms (Nagle's algorithm: set TCP_NODELAY).",
@@ -45,7 +45,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
          lock, a timer, a delayed acknowledgement or another server{network}",
         seen.depth(),
     );
-    finding("server-idle", Severity::Warning, text)
+    finding(CheckId::ServerIdle, Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `side-not-idle`: a side of a duel worked while it was not loaded.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "side-not-idle",
+    name: CheckId::SideNotIdle,
     cause: "While the other sides of a duel were under load, this one should have been idle, and still used CPU time: it polls, collects garbage, compiles, or does deferred work. All sides share the same CPUs, so it slows the others down and makes them look worse.",
     evidence: "CPU time of all processes of the side during the segments of the others.",
     remedy: "Leave out --no-pause: prony stops resting sides that it has started itself, unless segments are long. Else configure the server not to poll, use a longer warm-up (--warmup) so that its JIT compiler has finished, give the servers more CPUs (--server-cpus), or compare CPU per request, which other processes affect least.",
@@ -20,7 +20,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
          or compare CPU per request",
         100.0 * used
     );
-    finding("side-not-idle", Severity::Warning, text)
+    finding(CheckId::SideNotIdle, Severity::Warning, text)
 }
 
 #[cfg(test)]

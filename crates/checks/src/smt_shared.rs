@@ -1,9 +1,9 @@
 //! `smt-shared`: server and generator run on two threads of one core.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "smt-shared",
+    name: CheckId::SmtShared,
     cause: "The server or its upstream and the generator have different CPUs that are threads of the same core (SMT, Hyper-Threading). Such threads share the core's execution units and its first caches: each runs slower while the other works, so the figures describe both together.",
     evidence: "The CPUs that were assigned to the server, its upstream and the generator, and which of them are threads of one core, as the kernel lists them.",
     remedy: "Use a machine with two cores or more, whose cores prony does not divide; let prony use all threads of a core (taskset, cpuset); or send the load from another machine (--client-host).",
@@ -23,7 +23,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         "CPU {server} of the server and CPU {generator} of the generator{more} are threads of one core, and each slows \
          the other down: use a machine with two cores or more, or send the load from another one"
     );
-    finding("smt-shared", Severity::Warning, text)
+    finding(CheckId::SmtShared, Severity::Warning, text)
 }
 
 #[cfg(test)]

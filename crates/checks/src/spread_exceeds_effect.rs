@@ -1,9 +1,9 @@
 //! `spread-exceeds-effect`: two servers differ by less than each differs from itself.
 
-use crate::{Explanation, Finding, Severity, finding};
+use crate::{CheckId, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "spread-exceeds-effect",
+    name: CheckId::SpreadExceedsEffect,
     cause: "The difference between two servers is smaller than the spread between trials of the same server.",
     evidence: "The spread over the trials of each server, compared with the ratio between them.",
     remedy: "Do not quote the ratio alone: its interval says how certain it is. More rounds make the interval narrower.",
@@ -24,7 +24,7 @@ pub fn spread_exceeds_effect(ratio: f64, own_spread: f64, baseline_spread: f64) 
         effect * 100.0,
         spread * 100.0
     );
-    finding("spread-exceeds-effect", Severity::Note, text)
+    finding(CheckId::SpreadExceedsEffect, Severity::Note, text)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `start-skew`: not all machines began a load at the same time.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "start-skew",
+    name: CheckId::StartSkew,
     cause: "A machine that sends the load heard too late when it begins, so that for a moment the others sent alone.",
     evidence: "Each machine's own clock when it heard when the load begins.",
     remedy: "Stop what else runs on that machine, and look at its round trip with prony hosts check; a longer measurement makes the moment matter less.",
@@ -26,7 +26,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         latest.host,
         latest.late_start * 1e3
     );
-    finding("start-skew", Severity::Warning, text)
+    finding(CheckId::StartSkew, Severity::Warning, text)
 }
 
 #[cfg(test)]

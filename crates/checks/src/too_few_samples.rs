@@ -1,9 +1,9 @@
 //! `too-few-samples`: not enough answers for a 99th percentile.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "too-few-samples",
+    name: CheckId::TooFewSamples,
     cause: "There are not enough answers for a 99th percentile: fewer than ten would lie beyond it.",
     evidence: "The number of samples.",
     remedy: "Measure longer, or use lower percentiles. prony leaves out percentiles that have fewer than ten samples beyond them.",
@@ -21,7 +21,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
          with fewer are left out; measure longer",
         seen.samples
     );
-    finding("too-few-samples", Severity::Note, text)
+    finding(CheckId::TooFewSamples, Severity::Note, text)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `too-short`: the measurement is too short to mean much.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "too-short",
+    name: CheckId::TooShort,
     cause: "The measurement lasted less than a second, so a single scheduling delay or garbage collection is a visible part of it; or it lasted for fewer than 20 response times, so its rate has no interval that could be trusted.",
     evidence: "The length of the measurement, and the median response time.",
     remedy: "Measure longer, and leave out --quick if it was given.",
@@ -25,7 +25,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
             seen.seconds,
             (seen.seconds * RESPONSES / few).ceil()
         );
-        return finding("too-short", Severity::Warning, text);
+        return finding(CheckId::TooShort, Severity::Warning, text);
     }
     if seen.seconds >= ENOUGH * SLACK {
         return None;
@@ -35,7 +35,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
          measure longer",
         seen.seconds
     );
-    finding("too-short", Severity::Note, text)
+    finding(CheckId::TooShort, Severity::Note, text)
 }
 
 #[cfg(test)]

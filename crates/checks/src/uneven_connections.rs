@@ -1,9 +1,9 @@
 //! `uneven-connections`: some connections were served much more often than others.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "uneven-connections",
+    name: CheckId::UnevenConnections,
     cause: "Connections were not shared evenly: some workers have many more connections than others, or some connections got far more answers than others.",
     evidence: "The connections of each event loop, as the kernel lists them, and the number of answers per connection.",
     remedy: "Give each worker its own listener (SO_REUSEPORT), or distribute connections in turn. Percentiles over uneven connections mix two different behaviours.",
@@ -43,7 +43,7 @@ fn workers(seen: &Evidence) -> Option<Finding> {
         counts.len(),
         list.join(", ")
     );
-    finding("uneven-connections", Severity::Warning, text)
+    finding(CheckId::UnevenConnections, Severity::Warning, text)
 }
 
 /// Connections that were answered much more often than others.
@@ -66,7 +66,7 @@ fn connections(seen: &Evidence) -> Option<Finding> {
          serve connections evenly (its workers may have different numbers of connections), and \
          latency percentiles mix fast and slow connections"
     );
-    finding("uneven-connections", Severity::Note, text)
+    finding(CheckId::UnevenConnections, Severity::Note, text)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `unsolicited`: bytes came that no request had asked for.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "unsolicited",
+    name: CheckId::Unsolicited,
     cause: "The server sent bytes that no request had asked for: before the first request, behind an answer that was complete, or more answers than there were requests.",
     evidence: "How often that happened, from the load's set-up until a moment after its end, with the first bytes quoted. Each time the connection was closed, and an answer right in front of such bytes is a wrong one. Bytes that come while another request is in flight are read as the beginning of its answer, and show as a wrong answer or, at the end of the load, as a surplus.",
     remedy: "Look at the quoted bytes. The rest of a body: its Content-Length is too small. A whole answer: the server answers twice, or before it was asked.",
@@ -23,7 +23,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         seen.unsolicited,
         if seen.unsolicited == 1 { "" } else { "s" }
     );
-    finding("unsolicited", Severity::Serious, text)
+    finding(CheckId::Unsolicited, Severity::Serious, text)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `wrong-answers`: answers came that were not what the contract says.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{CheckId, Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
-    name: "wrong-answers",
+    name: CheckId::WrongAnswers,
     cause: "Some responses had another status, length or content than expected.",
     evidence: "The count of wrong answers, with the first ones quoted. Wrong answers are left out of the throughput, but they used the server's time.",
     remedy: "Look at the quoted answers. A server that is right before the load and wrong under load has a race, or rejects work when it is busy. A wrong expectation (--expect-body) fails with every answer.",
@@ -23,7 +23,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         seen.wrong,
         seen.ok + seen.wrong
     );
-    finding("wrong-answers", Severity::Serious, text)
+    finding(CheckId::WrongAnswers, Severity::Serious, text)
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use clap_complete::env::CompleteEnv;
 use prony_lab::catalog::Catalog;
 use prony_lab::contract::Contract;
 use prony_lab::experiment;
+use prony_record::CheckId;
+use std::collections::BTreeSet;
 
 /// The environment variable by which a shell asks; its value is the shell's name.
 pub const ASKED: &str = "PRONY_COMPLETE";
@@ -82,16 +84,9 @@ pub fn runs() -> Vec<CompletionCandidate> {
 
 /// The checks that can be explained.
 pub fn checks() -> Vec<CompletionCandidate> {
-    let mut names: Vec<&str> = prony_checks::explanations()
-        .iter()
-        .map(|explanation| explanation.name)
-        .chain(
-            audit::EXPLANATIONS
-                .iter()
-                .map(|explanation| explanation.name),
-        )
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    names.into_iter().map(CompletionCandidate::new).collect()
+    let measured = prony_checks::explanations().into_iter();
+    let explanations = measured.chain(audit::EXPLANATIONS);
+    let checks: BTreeSet<CheckId> = explanations.map(|it| it.name).collect();
+    let words = checks.into_iter().map(CheckId::word);
+    words.map(CompletionCandidate::new).collect()
 }

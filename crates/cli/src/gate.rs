@@ -5,7 +5,7 @@ use crate::args::gate::{Conditions, Gate};
 use crate::out::write_file;
 use miette::{IntoDiagnostic, Result};
 use prony_record::service::{CapacityReport, Known};
-use prony_record::{Finding, Percentiles, Severity};
+use prony_record::{CheckId, Finding, Percentiles, Severity};
 use prony_report::diff::{Change, DiffReport};
 use prony_report::load::{LoadReport, RequestReport, SessionReport};
 use prony_report::run::RunReport;
@@ -294,9 +294,9 @@ fn percentiles(response: &Percentiles) -> Vec<(Metric, Reading)> {
     known.into_iter().filter_map(reading).collect()
 }
 
-fn serious(checks: &[Finding]) -> Vec<String> {
+fn serious(checks: &[Finding]) -> Vec<CheckId> {
     let serious = checks
         .iter()
         .filter(|check| check.severity == Severity::Serious);
-    serious.map(|check| check.name.clone()).collect()
+    serious.map(|check| check.name).collect()
 }

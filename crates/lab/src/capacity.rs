@@ -21,7 +21,7 @@ use prony_record::design::{Pilot, Segment};
 use prony_record::load::Assignment;
 use prony_record::service::{AfterOverload, Known, Limits, Outcome, Overload, RateStep};
 use prony_record::{
-    Design, Durations, Extent, Failure, Finding, Load, Percentiles, Phase, Span, Window,
+    CheckId, Design, Durations, Extent, Failure, Finding, Load, Percentiles, Phase, Span, Window,
 };
 use prony_verdict::capacity::{
     Next, Search, Shown, Trial, is_hopeless, judge, lowest_rate, needed,
@@ -32,15 +32,15 @@ use std::time::{Duration, Instant};
 
 /// Checks about the host and the generator. Of a trial that the server broke only these are told: the
 /// others say in their own way that it was too much, as it was meant to be.
-const OF_THE_HOST: [&str; 8] = [
-    "noisy-host",
-    "schedule-lag",
-    "generator-saturated",
-    "co-located",
-    "smt-shared",
-    "numa-crossed",
-    "wrong-answers",
-    "unsolicited",
+const OF_THE_HOST: [CheckId; 8] = [
+    CheckId::NoisyHost,
+    CheckId::ScheduleLag,
+    CheckId::GeneratorSaturated,
+    CheckId::CoLocated,
+    CheckId::SmtShared,
+    CheckId::NumaCrossed,
+    CheckId::WrongAnswers,
+    CheckId::Unsolicited,
 ];
 /// A trial lasts for so long, unless the user says otherwise; or longer where answers are slow or few.
 pub const TRIAL: Duration = Duration::from_secs(6);
@@ -425,11 +425,11 @@ impl Session<'_, '_> {
     fn raise(&mut self, step: &RateStep, found: Vec<Finding>) {
         let any = step.outcome() != Outcome::Broken;
         for finding in found {
-            let name = finding.name.as_str();
-            if name == "rate-missed" || !(any || OF_THE_HOST.contains(&name)) {
+            let check = finding.name;
+            if check == CheckId::RateMissed || !(any || OF_THE_HOST.contains(&check)) {
                 continue;
             }
-            match self.raised.iter_mut().find(|(same, _)| same.name == name) {
+            match self.raised.iter_mut().find(|(same, _)| same.name == check) {
                 Some((_, times)) => *times += 1,
                 None => self.raised.push((finding, 1)),
             }

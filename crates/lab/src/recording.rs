@@ -8,8 +8,8 @@ use prony_record::by_request::RequestReport;
 use prony_record::by_session::SessionReport;
 use prony_record::trial::Figures;
 use prony_record::{
-    Durations, Failure, Finding, HostShare, Load, Measurement, Observation, Recording, Step, Trial,
-    TrialStatus,
+    CheckId, Durations, Failure, Finding, HostShare, Load, Measurement, Observation, Recording,
+    Step, Trial, TrialStatus,
 };
 
 /// A trial's place in its run, and what it is a trial of.
@@ -47,7 +47,7 @@ pub enum Scope {
 }
 
 /// Checks that judge how long was measured: in a duel the number of rounds decides that.
-const OF_LENGTH: [&str; 2] = ["too-short", "too-few-samples"];
+const OF_LENGTH: [CheckId; 2] = [CheckId::TooShort, CheckId::TooFewSamples];
 
 /// Server and generator that together use a larger share of their CPUs than this take time from each other.
 const FULL: f64 = 0.9;
@@ -88,7 +88,7 @@ pub fn findings(
     }
     let mut found = examine(&evidence);
     if scope == Scope::Partial {
-        found.retain(|finding| !OF_LENGTH.contains(&finding.name.as_str()));
+        found.retain(|finding| !OF_LENGTH.contains(&finding.name));
     }
     found
 }

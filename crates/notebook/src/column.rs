@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use prony_record::times::Kind;
-use prony_record::{Phase, RunStatus, Severity, Step, TrialStatus, inert};
+use prony_record::{CheckId, Phase, RunStatus, Severity, Step, TrialStatus, inert};
 use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use serde::Serialize;
@@ -139,7 +139,7 @@ macro_rules! words {
         })+
     };
 }
-words!(RunStatus, TrialStatus, Step, Phase, Kind, Severity);
+words!(RunStatus, TrialStatus, Step, Phase, Kind, CheckId, Severity);
 
 impl<T: Words> ToSql for Word<T> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -149,8 +149,13 @@ impl<T: Words> ToSql for Word<T> {
 
 impl<T: Words> FromSql for Word<T> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        T::from_word(value.as_str()?)
-            .map(Self)
-            .ok_or(FromSqlError::InvalidType)
+        let word = value.as_str()?;
+        let unknown = || FromSqlError::Other(unknown(word).into());
+        T::from_word(word).map(Self).ok_or_else(unknown)
     }
+}
+
+/// Text of the error for a word that no variant has.
+fn unknown(word: &str) -> String {
+    format!("{word:?} is unknown: a newer prony may have written it")
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use prony_record::{Host, RunStatus, Severity, Step, TrialStatus};
+use prony_record::{CheckId, Host, RunStatus, Severity, Step, TrialStatus};
 use rusqlite::types::{ToSqlOutput, Value as Bound};
 use rusqlite::{Row, ToSql, params_from_iter};
 
@@ -111,8 +111,8 @@ pub struct TrialLine {
 /// Finding of a check in a run's trials, and the number of trials that have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The check's name.
-    pub name: String,
+    /// Name of the check.
+    pub name: CheckId,
     /// How serious it is.
     pub severity: Severity,
     /// The number of trials.
@@ -234,7 +234,7 @@ impl Notebook {
             let mut rows = statement.query(params_from_iter(runs))?;
             while let Some(row) = rows.next()? {
                 let found = Found {
-                    name: row.get(1)?,
+                    name: row.get::<_, Word<_>>(1)?.0,
                     severity: row.get::<_, Word<_>>(2)?.0,
                     trials: row.get::<_, Whole>(3)?.0,
                 };

@@ -1,5 +1,6 @@
 //! Findings of the checks.
 
+use crate::CheckId;
 use crate::word::words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Finding of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// The check's name, such as `generator-saturated`.
-    pub name: String,
+    /// Name of the check.
+    pub name: CheckId,
     /// How serious it is.
     pub severity: Severity,
     /// Description: what was seen, what it means, and what to do.

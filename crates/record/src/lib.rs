@@ -7,7 +7,7 @@
 //! | [`tls`] | what connections agreed on with the server, where they are encrypted |
 //! | [`observation`] | all of that together, for one load; two of one kind add up |
 //! | [`resources`], [`host`] | what the server and the machine used, and what machine it was |
-//! | [`finding`] | what the checks found |
+//! | [`check_id`], [`finding`] | names of the checks, and what they found |
 //! | [`failure`] | at which step a trial failed, and why |
 //! | [`trial`], [`run`] | everything known of a trial, and of a run |
 //! | [`verdict`], [`service`] | what duels and capacity searches compare, and by which terms |
@@ -28,6 +28,7 @@ pub mod by_host;
 pub mod by_request;
 pub mod by_session;
 pub mod calibration;
+pub mod check_id;
 pub mod design;
 pub mod encoded;
 pub mod ends;
@@ -58,6 +59,7 @@ pub use backlog::Backlog;
 pub use by_host::{ByHost, HostShare};
 pub use by_request::ByRequest;
 pub use by_session::BySession;
+pub use check_id::CheckId;
 pub use design::Design;
 pub use encoded::Encoded;
 pub use ends::Ends;

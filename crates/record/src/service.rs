@@ -255,6 +255,7 @@ pub struct Overload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CheckId;
 
     #[test]
     fn limits_of_earlier_versions_are_read() {
@@ -273,6 +274,13 @@ mod tests {
         let text = serde_json::to_string(&limits).unwrap();
         assert_eq!(serde_json::from_str::<Limits>(&text).unwrap(), limits);
         assert!(serde_json::from_str::<Limits>(r#"{"errors": 0.001}"#).is_err());
+    }
+
+    #[test]
+    fn every_reason_has_the_word_of_its_check() {
+        for why in Unclear::ALL {
+            assert!(CheckId::of_word(why.word()).is_some(), "{why}");
+        }
     }
 
     #[test]

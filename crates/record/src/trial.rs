@@ -5,8 +5,8 @@ use crate::by_session::SessionReport;
 use crate::tls::Tls;
 use crate::word::words;
 use crate::{
-    Backlog, Distributions, Ends, Failure, Finding, Generator, HostShare, Load, Nanos, Observation,
-    Outcomes, Pool, Resources, SECOND, Step, Window,
+    Backlog, CheckId, Distributions, Ends, Failure, Finding, Generator, HostShare, Load, Nanos,
+    Observation, Outcomes, Pool, Resources, SECOND, Step, Window,
 };
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -201,7 +201,7 @@ impl Measurement {
     #[must_use]
     pub fn limited(&self) -> bool {
         let saturated = |check: &Finding| {
-            check.name == "generator-saturated" && check.severity > crate::Severity::Note
+            check.name == CheckId::GeneratorSaturated && check.severity > crate::Severity::Note
         };
         self.checks.iter().any(saturated)
     }

@@ -13,7 +13,7 @@ use prony_checks::ceiling;
 use prony_record::calibration::Calibration;
 use prony_record::published::Published;
 use prony_record::trial::label;
-use prony_record::{Finding, Latency, Load, Severity, Step, Trial, TrialStatus};
+use prony_record::{CheckId, Finding, Latency, Load, Severity, Step, Trial, TrialStatus};
 use prony_stats::Estimate;
 use prony_verdict::why::Anatomy;
 use schemars::JsonSchema;
@@ -294,7 +294,10 @@ impl RunReport {
             let load = &cell.load;
             let shaped = load.rate.is_none() && load.keepalive && load.pipeline == 1;
             let plain = shaped && load.over.is_plain();
-            let known = cell.checks.iter().any(|check| check.name == "ceiling");
+            let known = cell
+                .checks
+                .iter()
+                .any(|check| check.name == CheckId::Ceiling);
             if !plain || known || cell.workers > 1 || cell.server.starts_with("reference-") {
                 continue;
             }
@@ -343,11 +346,11 @@ impl RunReport {
 
     /// Findings, each check once with the servers that it concerns, the most serious first.
     pub fn findings(&self) -> Vec<Raised> {
-        type MostSeriousFirst<'a> = (std::cmp::Reverse<Severity>, &'a str);
-        let mut grouped: BTreeMap<MostSeriousFirst<'_>, (Vec<String>, &Finding)> = BTreeMap::new();
+        type MostSeriousFirst = (std::cmp::Reverse<Severity>, CheckId);
+        let mut grouped: BTreeMap<MostSeriousFirst, (Vec<String>, &Finding)> = BTreeMap::new();
         for cell in &self.cells {
             for finding in &cell.checks {
-                let key = (std::cmp::Reverse(finding.severity), finding.name.as_str());
+                let key = (std::cmp::Reverse(finding.severity), finding.name);
                 let who = cell.label();
                 let group = grouped.entry(key).or_insert_with(|| (Vec::new(), finding));
                 if !group.0.contains(&who) {

@@ -1,8 +1,7 @@
 //! Numbers as people read them: three significant digits and a unit.
 
-use prony_record::Finding;
+use prony_record::{Finding, Severity};
 pub use prony_verdict::sentence::percent;
-use std::fmt::Write;
 
 /// Three significant digits.
 fn significant(value: f64) -> String {
@@ -64,18 +63,22 @@ pub fn within(share: f64) -> String {
 
 /// Findings as text, one line each, after an empty line.
 pub fn findings(findings: &[Finding]) -> String {
-    let mut out = String::new();
-    if !findings.is_empty() {
-        out.push('\n');
+    let line = |it: &Finding| finding_line(it.severity, it.name.word(), &it.text);
+    let lines: Vec<String> = findings.iter().map(line).collect();
+    finding_lines(&lines)
+}
+
+/// A finding as a line; `about` is the check's name, or that with the servers that it concerns.
+pub(crate) fn finding_line(severity: Severity, about: &str, text: &str) -> String {
+    format!("{severity}: {about}: {text}\n")
+}
+
+/// Lines of findings, after an empty line.
+pub(crate) fn finding_lines(lines: &[String]) -> String {
+    match lines {
+        [] => String::new(),
+        lines => format!("\n{}", lines.concat()),
     }
-    for finding in findings {
-        let _ = writeln!(
-            out,
-            "{}: {}: {}",
-            finding.severity, finding.name, finding.text
-        );
-    }
-    out
 }
 
 /// A rate: `64.2k req/s`.

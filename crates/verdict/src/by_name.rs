@@ -5,7 +5,7 @@ use crate::seen::{Figure, figures};
 use prony_record::by_request::RequestReport;
 use prony_record::by_session::SessionReport;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
-use prony_record::{Percentiles, Trial};
+use prony_record::{CheckId, Percentiles, Trial};
 use prony_stats::StatsError;
 use prony_stats::sequential::Plan;
 use schemars::JsonSchema;
@@ -90,7 +90,10 @@ pub(crate) fn add(all: &mut Vec<Named>, (side, sides): (usize, usize), trial: &T
         named.ended[side].0 += one.right;
         named.ended[side].1 += one.failed;
         // Of a server that misses the rate the response times are those of its overload.
-        let missed = seen.checks.iter().any(|found| found.name == "rate-missed");
+        let missed = seen
+            .checks
+            .iter()
+            .any(|found| found.name == CheckId::RateMissed);
         if trial.load.rate.is_none() || missed {
             continue;
         }

@@ -7,6 +7,7 @@
 //! than its code may be. Neither excuses one that is broken: a server that cannot keep its rate any more must
 //! not pass for that reason.
 
+use prony_record::CheckId;
 use prony_record::verdict::{Cause, Comparison, Quantity};
 use prony_stats::compare::Better;
 use schemars::JsonSchema;
@@ -289,7 +290,7 @@ pub struct Subject {
     /// Ratios to what it is compared with; empty where it is compared with nothing.
     pub ratios: Vec<(Metric, Reading)>,
     /// The serious checks that were raised for it.
-    pub serious: Vec<String>,
+    pub serious: Vec<CheckId>,
 }
 
 /// How a condition came out.
@@ -381,10 +382,11 @@ impl Condition {
         match (broken, held, subject.serious.as_slice()) {
             (true, ..) => (Outcome::Broken, found),
             (false, true, []) => (Outcome::Held, found),
-            (false, true, serious) if self.metric != Metric::Errors => (
-                Outcome::NotKnown,
-                format!("{found}, but {} was raised", serious.join(", ")),
-            ),
+            (false, true, serious) if self.metric != Metric::Errors => {
+                let names: Vec<&str> = serious.iter().map(|check| check.word()).collect();
+                let why = format!("{found}, but {} was raised", names.join(", "));
+                (Outcome::NotKnown, why)
+            }
             (false, true, _) => (Outcome::Held, found),
             (false, false, _) => (
                 Outcome::NotKnown,

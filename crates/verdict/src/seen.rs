@@ -9,7 +9,7 @@ use crate::note::notes;
 use crate::sentence::sentences;
 use crate::why::Anatomy;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
-use prony_record::{Design, Finding, Trial};
+use prony_record::{CheckId, Design, Finding, Trial};
 use prony_stats::mean::mean;
 use prony_stats::sequential::Plan;
 use prony_stats::{Estimate, StatsError, Unit};
@@ -227,7 +227,7 @@ impl Seen {
     fn noisy(&self) -> bool {
         self.raised
             .iter()
-            .any(|raised| raised.finding.name == "noisy-host")
+            .any(|raised| raised.finding.name == CheckId::NoisyHost)
     }
 
     /// How the sides compare so far.
@@ -476,7 +476,7 @@ mod tests {
     fn the_same_finding_is_kept_once_for_each_side() {
         let mut seen = seen(1, 1.0);
         let found = Finding {
-            name: "noisy-host".into(),
+            name: CheckId::NoisyHost,
             severity: prony_record::Severity::Warning,
             text: "much".into(),
         };

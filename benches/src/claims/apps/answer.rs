@@ -1,6 +1,7 @@
 //! Answers of `prony`, kept in a file as soon as they are there: who interrupts this goes on later.
 
 use crate::error::{Error, Result};
+use prony_record::CheckId;
 use prony_record::verdict::Quantity;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
@@ -86,7 +87,7 @@ pub struct Loaded {
     /// Responses per second.
     pub rate: f64,
     pub failed: u64,
-    pub checks: Vec<String>,
+    pub checks: Vec<CheckId>,
 }
 
 /// The second side of a duel, against the first.
@@ -97,7 +98,7 @@ pub struct Duel {
     pub cpu_us: f64,
     pub cpu: Compared,
     pub throughput: Compared,
-    pub checks: Vec<String>,
+    pub checks: Vec<CheckId>,
 }
 
 /// A side against itself.
@@ -106,7 +107,7 @@ pub struct Same {
     pub rounds: u32,
     /// In which quantities it was called better or worse than itself.
     pub differs: Vec<Quantity>,
-    pub checks: Vec<String>,
+    pub checks: Vec<CheckId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use super::judge::PLANTED;
 use super::running::Running;
 use crate::error::{Error, Result};
 use crate::prony::{self, Check, Figure};
-use prony_record::Outcomes;
 use prony_record::verdict::{Quantity, Values, Verdict};
+use prony_record::{CheckId, Outcomes};
 use serde::Deserialize;
 use std::process::Command;
 use std::time::Instant;
@@ -72,8 +72,8 @@ fn scratch() -> Result<tempfile::TempDir> {
     tempfile::tempdir().map_err(Error::io("no temporary folder"))
 }
 
-fn names(checks: Vec<Check>) -> Vec<String> {
-    let mut names: Vec<String> = checks.into_iter().map(|it| it.name).collect();
+fn names(checks: Vec<Check>) -> Vec<CheckId> {
+    let mut names: Vec<CheckId> = checks.into_iter().map(|it| it.name).collect();
     names.sort();
     names.dedup();
     names

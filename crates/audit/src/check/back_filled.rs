@@ -7,10 +7,10 @@
 use super::{Raised, Seen, of_all, serious, time, warning};
 use crate::model::Output;
 use crate::model::Tool;
-use prony_checks::Explanation;
+use prony_checks::{CheckId, Explanation};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "back-filled",
+    name: CheckId::BackFilled,
     cause: "Part of the latency samples belong to requests that were never sent: after the run, wrk adds samples for every answer that was late. Mean, deviation and percentiles therefore include invented times. Rate and maximum are not affected.",
     evidence: "The longest answer took at least twice the mean time between two requests of a connection (connections / rate), and the mean is above that time, or the samples invented for this one answer are a visible part of the mean; or a histogram contains more samples than there were requests.",
     remedy: "Send at a fixed rate in an open loop, and measure from when each request was due: prony load --rate, or wrk2.",
@@ -100,21 +100,24 @@ fn raised_by_one(output: &Output, interval: f64, max: f64, mean: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{of, wrk};
+    use super::super::testing::{CheckId, of, wrk};
 
     #[test]
     fn wrk_with_a_stall() {
         // 64 connections at 32,000/s: 2 ms between the requests of each.
         let stalled = wrk(&[(" 2.00ms", " 2.50ms"), (" 3.90ms", "202.00ms")]);
-        let found = of("back-filled", &stalled);
+        let found = of(CheckId::BackFilled, &stalled);
         assert_eq!(found[0].lines, [4]);
         assert!(
             found[0].finding.text.contains("some 100 invented"),
             "{found:?}"
         );
-        assert_eq!(of("back-filled", &wrk(&[])), []);
+        assert_eq!(of(CheckId::BackFilled, &wrk(&[])), []);
         // Stalled too briefly to be visible.
-        assert_eq!(of("back-filled", &wrk(&[(" 3.90ms", "202.00ms")])), []);
+        assert_eq!(
+            of(CheckId::BackFilled, &wrk(&[(" 3.90ms", "202.00ms")])),
+            []
+        );
     }
 
     #[test]
@@ -123,8 +126,8 @@ mod tests {
             99.000%    3.00ms\n  Detailed Percentile spectrum:\n\
             #[Max     =       34.816, Total count    =       960001]\n  960000 requests in";
         let honest = wrk(&[("  960000 requests in", spectrum)]);
-        assert_eq!(of("back-filled", &honest), []);
+        assert_eq!(of(CheckId::BackFilled, &honest), []);
         let many = honest.replace("960001]", "1960001]");
-        assert_eq!(of("back-filled", &many).len(), 1);
+        assert_eq!(of(CheckId::BackFilled, &many).len(), 1);
     }
 }

@@ -8,11 +8,11 @@ use crate::model::Tool;
 use crate::model::{Document, Output};
 use crate::names::System;
 use crate::words::Words;
-use prony_checks::{Explanation, Severity};
+use prony_checks::{CheckId, Explanation, Severity};
 use std::collections::BTreeMap;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "bytes-differ",
+    name: CheckId::BytesDiffer,
     cause: "The answers of the compared systems differ in size, so they did not do the same work.",
     evidence: "Bytes for each answer, in the outputs of one tool, of systems that were asked for the same path, or worked out of a table's bytes per second and its rates: from a factor of 1.5 and 64 bytes on (a note), from 3 on, and of bodies that are empty beside others, a warning.",
     remedy: "Let all of them send the same answer, with the same header fields.",
@@ -152,13 +152,13 @@ fn names_work(system: &System) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{of, wrk};
+    use super::super::testing::{CheckId, of, wrk};
     use prony_checks::Severity;
 
     #[test]
     fn one_sends_more() {
         let text = |read: &str| format!("# A\n{}\n# B\n{}", wrk(&[]), wrk(&[("150.00MB", read)]));
-        let found = of("bytes-differ", &text("900.00MB"));
+        let found = of(CheckId::BytesDiffer, &text("900.00MB"));
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([12, 27].as_slice(), Severity::Warning)
@@ -168,18 +168,23 @@ mod tests {
             "{found:?}"
         );
         assert_eq!(
-            of("bytes-differ", &text("250.00MB"))[0].finding.severity,
+            of(CheckId::BytesDiffer, &text("250.00MB"))[0]
+                .finding
+                .severity,
             Severity::Note
         );
-        assert_eq!(of("bytes-differ", &text("170.00MB")), []);
+        assert_eq!(of(CheckId::BytesDiffer, &text("170.00MB")), []);
         // Connections that were refused change no answer; bad statuses do.
         let refused = |how: &str| {
             text("900.00MB").replace("Requests/sec:", &format!("  {how}\nRequests/sec:"))
         };
         let connect = "Socket errors: connect 80000, read 0, write 0, timeout 0";
-        assert_eq!(of("bytes-differ", &refused(connect)).len(), 1);
+        assert_eq!(of(CheckId::BytesDiffer, &refused(connect)).len(), 1);
         assert_eq!(
-            of("bytes-differ", &refused("Non-2xx or 3xx responses: 80000")),
+            of(
+                CheckId::BytesDiffer,
+                &refused("Non-2xx or 3xx responses: 80000")
+            ),
             []
         );
     }
@@ -193,22 +198,28 @@ mod tests {
                  [200]\t200000 responses\n```\n\n"
             )
         };
-        let found = of("bytes-differ", &(hey("alpha", 126) + &hey("beta", 310)));
+        let found = of(
+            CheckId::BytesDiffer,
+            &(hey("alpha", 126) + &hey("beta", 310)),
+        );
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([9, 23].as_slice(), Severity::Note)
         );
         let pages = hey("alpha text", 126) + &hey("alpha json", 310);
-        assert_eq!(of("bytes-differ", &pages), []);
+        assert_eq!(of(CheckId::BytesDiffer, &pages), []);
         let oha = |name: &str, bytes: u32| {
             hey(name, bytes).replace("Summary:\n", "Summary:\n  Success rate: 1.0000\n")
         };
         let empty = oha("alpha", 0) + &oha("beta", 28);
-        let found = of("bytes-differ", &empty);
+        let found = of(CheckId::BytesDiffer, &empty);
         assert!(
             found[0].finding.text.contains("alpha sends empty answers"),
             "{found:?}"
         );
-        assert_eq!(of("bytes-differ", &(oha("a", 21) + &oha("b", 28))), []);
+        assert_eq!(
+            of(CheckId::BytesDiffer, &(oha("a", 21) + &oha("b", 28))),
+            []
+        );
     }
 }

@@ -4,12 +4,12 @@ use super::{Raised, Seen, lines_in, of_all, serious, warning, whole};
 use crate::figures::Figure;
 use crate::load::{Kind, Load};
 use crate::names::System;
-use prony_checks::{Explanation, ceiling};
+use prony_checks::{CheckId, Explanation, ceiling};
 use prony_stats::summary::average;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "ceiling",
+    name: CheckId::Ceiling,
     cause: "Several systems reach the same figure: that of the upstream behind them, or of something else that they share. Their common limit was measured, not the systems.",
     evidence: "The rate of the upstream alone, if the text has it (systems within 5 % of it, and none far above); or three or more systems within 2 % of each other under one load, and well apart under another, or where they serve another page.",
     remedy: "Use a faster upstream, a faster network or more load generators; or compare CPU time per request at a rate below the ceiling.",
@@ -60,12 +60,7 @@ fn is_upstream(system: &System) -> Option<bool> {
     let name = system.name.to_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).collect();
     let sure = [
-        "just",
-        "direct",
-        "directly",
-        "upstream",
-        "backend",
-        EXPLANATION.name,
+        "just", "direct", "directly", "upstream", "backend", "ceiling",
     ];
     if sure.iter().any(|word| words.contains(word)) {
         return Some(true);
@@ -207,7 +202,7 @@ fn shared(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>)
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::of;
+    use super::super::testing::{CheckId, of};
     use prony_checks::Severity;
 
     const UPSTREAM: &str =
@@ -224,7 +219,7 @@ mod tests {
         let text = gateways(
             "| 8 | 14000 | 16000 | 15000 |\n| 64 | 30000 | 48010 | 47900 |\n| 128 | 31000 | 47000 | 48050 |",
         );
-        let found = of("ceiling", &text);
+        let found = of(CheckId::Ceiling, &text);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].lines, [14, 15]);
         assert_eq!(found[0].finding.severity, Severity::Serious);
@@ -235,7 +230,7 @@ mod tests {
         );
         assert_eq!(
             of(
-                "ceiling",
+                CheckId::Ceiling,
                 &gateways("| 8 | 14000 | 16000 | 15000 |\n| 64 | 30000 | 40000 | 36000 |")
             ),
             []
@@ -243,7 +238,7 @@ mod tests {
         // Faster than what is said to be behind it.
         assert_eq!(
             of(
-                "ceiling",
+                CheckId::Ceiling,
                 &gateways("| 8 | 14000 | 99000 | 15000 |\n| 64 | 48000 | 40000 | 36000 |")
             ),
             []
@@ -253,19 +248,22 @@ mod tests {
     #[test]
     fn a_former_version_is_no_ceiling() {
         let text = "# Requests per second\n\n| connections | baseline | patched |\n|--|--|--|\n| 1 | 100 | 101 |\n| 8 | 800 | 805 |\n";
-        assert_eq!(of("ceiling", text), []);
+        assert_eq!(of(CheckId::Ceiling, text), []);
     }
 
     #[test]
     fn systems_that_share_a_limit() {
         let rows = "| 8 | 14000 | 16000 | 18000 |\n| 64 | 48000 | 48010 | 47900 |";
         let text = gateways(rows).replace(UPSTREAM, "");
-        let found = of("ceiling", &text);
+        let found = of(CheckId::Ceiling, &text);
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([6].as_slice(), Severity::Warning)
         );
         let alike = "| 8 | 16000 | 16000 | 16100 |\n| 64 | 48000 | 48010 | 47900 |";
-        assert_eq!(of("ceiling", &gateways(alike).replace(UPSTREAM, "")), []);
+        assert_eq!(
+            of(CheckId::Ceiling, &gateways(alike).replace(UPSTREAM, "")),
+            []
+        );
     }
 }

@@ -5,10 +5,10 @@ use crate::command::{host_of, is_this_machine};
 use crate::model::Output;
 use crate::model::Table;
 use crate::quantity::is_other;
-use prony_checks::Explanation;
+use prony_checks::{CheckId, Explanation};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "co-located",
+    name: CheckId::CoLocated,
     cause: "Client and server ran on one machine, so they took CPU time, caches and memory from each other, and there was no network between them.",
     evidence: "The addresses in outputs and command lines: localhost, 127.x.x.x, ::1.",
     remedy: "Use two machines, or give each program its own CPUs and say so.",
@@ -69,23 +69,23 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{of, wrk};
+    use super::super::testing::{CheckId, of, wrk};
 
     #[test]
     fn addresses_and_command_lines() {
         let text = wrk(&[("10.0.0.2", "localhost")]);
         let text = format!("    httperf --server 127.0.0.1 --port 80\n\n{text}");
-        assert_eq!(of("co-located", &text)[0].lines, [1, 3]);
-        assert_eq!(of("co-located", &wrk(&[])), []);
+        assert_eq!(of(CheckId::CoLocated, &text)[0].lines, [1, 3]);
+        assert_eq!(of(CheckId::CoLocated, &wrk(&[])), []);
         // What a reader is to run says nothing of who ran it.
         let instruction = "Try it:\n\n    wrk -c10 http://localhost:8000/\n";
-        assert_eq!(of("co-located", instruction), []);
+        assert_eq!(of(CheckId::CoLocated, instruction), []);
         // The outputs say that it was another machine.
         let elsewhere = format!("{instruction}\n{}", wrk(&[]));
-        assert_eq!(of("co-located", &elsewhere), []);
+        assert_eq!(of(CheckId::CoLocated, &elsewhere), []);
         let table = "\n| server | req/s |\n|--|--|\n| a | 10 |\n| b | 20 |\n";
         assert_eq!(
-            of("co-located", &format!("{instruction}{table}"))[0].lines,
+            of(CheckId::CoLocated, &format!("{instruction}{table}"))[0].lines,
             [3]
         );
     }

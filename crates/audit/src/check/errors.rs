@@ -5,10 +5,10 @@ mod tables;
 use super::{Raised, Seen, note, of_all, raise, requests, share};
 use crate::model::Tool;
 use crate::model::{Document, Output};
-use prony_checks::{Explanation, Severity};
+use prony_checks::{CheckId, Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "errors",
+    name: CheckId::Errors,
     cause: "Requests failed. An error is often faster than an answer, and tools differ in whether errors count in the rate.",
     evidence: "The outputs' own counts of socket errors, time-outs, and unsuccessful statuses. Serious when more than one request in a thousand failed.",
     remedy: "Find out why they failed before you compare rates.",
@@ -107,14 +107,14 @@ fn of_lengths(document: &Document, outputs: &[&Output]) -> Option<Raised> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{of, wrk};
+    use super::super::testing::{CheckId, of, wrk};
     use prony_checks::Severity;
 
     #[test]
     fn each_kind_and_line() {
         let errors = "  Socket errors: connect 0, read 594, write 0, timeout 1\n  \
             Non-2xx or 3xx responses: 2\nRequests/sec:";
-        let found = of("errors", &wrk(&[("Requests/sec:", errors)]));
+        let found = of(CheckId::Errors, &wrk(&[("Requests/sec:", errors)]));
         assert_eq!(found[0].lines, [12, 13]);
         assert_eq!(found[0].finding.severity, Severity::Warning);
         let text = &found[0].finding.text;
@@ -124,7 +124,10 @@ mod tests {
         );
         assert!(text.contains("0.062 %"), "{text}");
         let many = wrk(&[("Requests/sec:", &errors.replace("594", "59400"))]);
-        assert_eq!(of("errors", &many)[0].finding.severity, Severity::Serious);
+        assert_eq!(
+            of(CheckId::Errors, &many)[0].finding.severity,
+            Severity::Serious
+        );
     }
 
     const AB: &str = "Concurrency Level:      10\nTime taken for tests:   30.000 seconds\n\
@@ -136,7 +139,7 @@ mod tests {
             "{AB}Failed requests:        565\n   (Connect: 0, Receive: 188, Length: 189, Exceptions: 188)\n\
             Non-2xx responses:      189\nRequests per second:    33.33 [#/sec] (mean)\n"
         );
-        let found = of("errors", &text);
+        let found = of(CheckId::Errors, &text);
         assert!(
             found[0]
                 .finding
@@ -149,7 +152,7 @@ mod tests {
             "Requests/sec:",
             "  Socket errors: connect 0, read 960000, write 0, timeout 0\nRequests/sec:",
         )]);
-        let found = of("errors", &half);
+        let found = of(CheckId::Errors, &half);
         assert!(found[0].finding.text.contains("50.0 % of"), "{found:?}");
     }
 
@@ -158,7 +161,7 @@ mod tests {
         let table = |c: &str| {
             format!("| server | req/s |\n|--|--|\n| alpha | 2,297 |\n| beta | 264 |\n| {c} |\n")
         };
-        let found = of("errors", &table("gamma | 0"));
+        let found = of(CheckId::Errors, &table("gamma | 0"));
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([5].as_slice(), Severity::Serious)
@@ -168,7 +171,7 @@ mod tests {
             "{found:?}"
         );
         for row in ["gamma | 0.4", "gamma | 12", "idle | 0", "gamma | n/a"] {
-            assert_eq!(of("errors", &table(row)), [], "{row}");
+            assert_eq!(of(CheckId::Errors, &table(row)), [], "{row}");
         }
     }
 
@@ -178,7 +181,7 @@ mod tests {
             "{AB}Failed requests:        7\n   (Connect: 0, Receive: 0, Length: 7, Exceptions: 0)\n\
             Requests per second:    33.33 [#/sec] (mean)\n"
         );
-        let found = of("errors", &text);
+        let found = of(CheckId::Errors, &text);
         assert_eq!(
             (found.len(), found[0].finding.severity),
             (1, Severity::Note)
@@ -192,7 +195,7 @@ mod tests {
             "Requests/sec:",
             "  Non-2xx or 3xx responses: 1\nRequests/sec:",
         )]);
-        let found = of("errors", &one);
+        let found = of(CheckId::Errors, &one);
         assert!(found[0].finding.text.contains("1 in 960,000"), "{found:?}");
     }
 }

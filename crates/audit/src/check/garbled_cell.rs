@@ -4,10 +4,10 @@ use super::{Raised, Seen, warning};
 use crate::model::{Table, is_garbled};
 use crate::quantity::{is_other, rate_unit};
 use crate::words::Words;
-use prony_checks::Explanation;
+use prony_checks::{CheckId, Explanation};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "garbled-cell",
+    name: CheckId::GarbledCell,
     cause: "A cell contains something other than a number where the tool, or the rest of the column, has numbers: it was changed after it was measured, and other figures may have been as well.",
     evidence: "The fields of outputs, and the cells of columns whose other cells are numbers.",
     remedy: "Ask for the raw output.",
@@ -96,12 +96,12 @@ fn is_version(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{of, wrk};
+    use super::super::testing::{CheckId, of, wrk};
 
     #[test]
     fn in_an_output_and_in_a_table() {
         let found = of(
-            "garbled-cell",
+            CheckId::GarbledCell,
             &wrk(&[("90.00%\n    Req", "99.79%0.\n    Req")]),
         );
         assert_eq!(found[0].lines, [4]);
@@ -111,13 +111,13 @@ mod tests {
                 ("90.00%\n    Req", fine),
                 ("300.00us   3.90ms", "618.36?s   3.90ms"),
             ]);
-            assert_eq!(of("garbled-cell", &text), [], "{fine}");
+            assert_eq!(of(CheckId::GarbledCell, &text), [], "{fine}");
         }
         let versions = "| server | go | req/s |\n|--|--|--|\n| a | 1.21 | 100 |\n| b | 1.22 | 110 |\n| c | 1.22.1 | 120 |\n";
-        assert_eq!(of("garbled-cell", versions), []);
+        assert_eq!(of(CheckId::GarbledCell, versions), []);
         let table = "| server | version | req/s |\n|--|--|--|\n| a | 1.2.3 | 100 |\n| b | 1.2 | 10.0.1 |\n\
             | c | 1.10.0 | 120 |\n";
-        let found = of("garbled-cell", table);
+        let found = of(CheckId::GarbledCell, table);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].lines, [4]);
     }

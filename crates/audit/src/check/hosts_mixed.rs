@@ -2,11 +2,11 @@
 
 use super::{Raised, Seen, warning};
 use crate::command::{host_of, is_this_machine};
-use prony_checks::Explanation;
+use prony_checks::{CheckId, Explanation};
 use std::collections::BTreeMap;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "hosts-mixed",
+    name: CheckId::HostsMixed,
     cause: "The rows of one system come from several machines, so a difference between them may be a difference between machines.",
     evidence: "The hosts in the addresses of the outputs under one heading.",
     remedy: "Measure all rows on one machine, or all of them on each machine, and show both.",
@@ -69,15 +69,15 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{of, wrk};
+    use super::super::testing::{CheckId, of, wrk};
 
     #[test]
     fn one_heading_two_hosts() {
         let other = wrk(&[("10.0.0.2", "10.0.0.3")]);
         let text = format!("# A\n\nc64-t4\n{}\nc64-t4\n{other}", wrk(&[]));
-        assert_eq!(of("hosts-mixed", &text)[0].lines, [4, 19]);
+        assert_eq!(of(CheckId::HostsMixed, &text)[0].lines, [4, 19]);
         let text = format!("# A\n{}\n# B\n{other}", wrk(&[]));
-        assert_eq!(of("hosts-mixed", &text), []);
+        assert_eq!(of(CheckId::HostsMixed, &text), []);
     }
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
             site("alpha"),
             site("beta")
         );
-        assert_eq!(of("hosts-mixed", &text), []);
-        assert_eq!(of("too-few-runs", &text).len(), 1);
+        assert_eq!(of(CheckId::HostsMixed, &text), []);
+        assert_eq!(of(CheckId::TooFewRuns, &text).len(), 1);
     }
 }

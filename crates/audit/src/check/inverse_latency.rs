@@ -3,10 +3,10 @@
 use super::{Raised, Seen, warning};
 use crate::model::Table;
 use crate::quantity::{is_other, rate_unit};
-use prony_checks::Explanation;
+use prony_checks::{CheckId, Explanation};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "inverse-latency",
+    name: CheckId::InverseLatency,
     cause: "The response times are one divided by the rates: they are the time between two answers, whichever requests they belong to, and not what a request takes. Nothing was measured for them.",
     evidence: "A column of times in which every figure, of three or more, is the inverse of the rate beside it, as printed; of eight or more, all but one.",
     remedy: "Leave the column out, or measure each request.",
@@ -86,7 +86,7 @@ fn inverse(table: &Table) -> Option<(usize, Vec<usize>)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::of;
+    use super::super::testing::{CheckId, of};
 
     #[test]
     fn times_that_were_not_measured() {
@@ -96,8 +96,11 @@ mod tests {
                  | b | 2105.2 | 0.475 |\n| c | 812.3 | {last} |\n"
             )
         };
-        assert_eq!(of("inverse-latency", &table("1.231"))[0].lines, [3, 4, 5]);
-        assert_eq!(of("inverse-latency", &table("1.531")), []);
+        assert_eq!(
+            of(CheckId::InverseLatency, &table("1.231"))[0].lines,
+            [3, 4, 5]
+        );
+        assert_eq!(of(CheckId::InverseLatency, &table("1.531")), []);
         // Few digits in one, more in another.
         let rounded = |first: &str| {
             format!(
@@ -105,7 +108,7 @@ mod tests {
                  | c | 1844 | 0.54 |\n"
             )
         };
-        assert_eq!(of("inverse-latency", &rounded("1.36")).len(), 1);
-        assert_eq!(of("inverse-latency", &rounded("1.4")), []);
+        assert_eq!(of(CheckId::InverseLatency, &rounded("1.36")).len(), 1);
+        assert_eq!(of(CheckId::InverseLatency, &rounded("1.4")), []);
     }
 }

@@ -7,10 +7,10 @@ use crate::command::Command;
 use crate::load::Load;
 use crate::model::Tool;
 use crate::model::{Document, Output};
-use prony_checks::{Explanation, Severity};
+use prony_checks::{CheckId, Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "label-disagrees",
+    name: CheckId::LabelDisagrees,
     cause: "An output comes from a different load than its label, or the command line above it, says.",
     evidence: "Connections, threads and duration in the label or the command line, compared with those in the output. Of ab also when it was to keep connections and kept none; of wrk2, fortio and bombardier when they sent less than nine tenths of the rate that they were to send.",
     remedy: "Run that load, or correct the label.",

@@ -7,10 +7,10 @@ use super::{Raised, Seen, of_all, raise, time, warning};
 use crate::model::{At, Tool};
 use crate::model::{Document, Output};
 use crate::text::number::Printed;
-use prony_checks::{Explanation, Severity, littles_law};
+use prony_checks::{CheckId, Explanation, Severity, littles_law};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "littles-law",
+    name: CheckId::LittlesLaw,
     cause: "Rate and mean response time give more requests in flight than there were connections, which is impossible. The usual cause is a mean over invented samples (back-filled).",
     evidence: "Rate x mean response time, compared with connections x pipeline depth; for k6, iterations x their duration, compared with its users. Serious from a factor of 1.5 on. Not raised for open loops, nor for pipelines of unknown depth. Of ab also when less than half of its requests were in flight, since its times include connecting; of wrk, where it reports no errors and connections were kept.",
     remedy: "Trust the rate, but none of the response times.",

@@ -5,11 +5,11 @@ use crate::axis::{Axis, axis};
 use crate::model::Table;
 use crate::names::{is_mean, is_ordinal, is_summary};
 use crate::text::number::Printed;
-use prony_checks::{Explanation, Severity};
+use prony_checks::{CheckId, Explanation, Severity};
 use prony_stats::summary::{average, median};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "mean-disagrees",
+    name: CheckId::MeanDisagrees,
     cause: "A printed mean is not the mean of the figures next to it: they come from different measurements.",
     evidence: "Rows called mean or average, compared with the rows above them, and columns called so, compared with the columns of runs. Arithmetic, geometric and harmonic means, the median, and rounded values are all accepted.",
     remedy: "Ask for the raw figures.",
@@ -167,13 +167,13 @@ fn disagrees(printed: Printed, figures: &[Printed]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::of;
+    use super::super::testing::{CheckId, of};
     use prony_checks::Severity;
 
     #[test]
     fn below_and_beside() {
         let below = "| | A | B |\n|--|--|--|\n| 1st | 10.0 | 5 |\n| 2nd | 20.0 | 6 |\n| Ave | 99.0 | 5.5 |\n";
-        let found = of("mean-disagrees", below);
+        let found = of(CheckId::MeanDisagrees, below);
         assert_eq!(found[0].lines, [3, 4, 5]);
         assert!(
             found[0]
@@ -184,7 +184,7 @@ mod tests {
         );
         assert_eq!(found[0].finding.severity, Severity::Serious);
         let beside = "| | run 1 | run 2 | mean |\n|--|--|--|--|\n| A | 10 | 20 | 15 |\n| B | 10 | 20 | 17 |\n";
-        assert_eq!(of("mean-disagrees", beside)[0].lines, [4]);
+        assert_eq!(of(CheckId::MeanDisagrees, beside)[0].lines, [4]);
     }
 
     #[test]
@@ -192,12 +192,12 @@ mod tests {
         for mean in ["15.0", "15", "14.14", "13.33", "15.01"] {
             let text =
                 format!("| | A |\n|--|--|\n| 1st | 10.0 |\n| 2nd | 20.0 |\n| Mean | {mean} |\n");
-            assert_eq!(of("mean-disagrees", &text), [], "{mean}");
+            assert_eq!(of(CheckId::MeanDisagrees, &text), [], "{mean}");
         }
         let quantities =
             "| | A |\n|--|--|\n| Requests | 1000 |\n| Rate | 500 |\n| Average | 12 |\n";
-        assert_eq!(of("mean-disagrees", quantities), []);
+        assert_eq!(of(CheckId::MeanDisagrees, quantities), []);
         let groups = "| | A |\n|--|--|\n| 1 | 10 |\n| 2 | 20 |\n| Mean | 15 |\n| Max | 20 |\n| 1 | 1 |\n| 2 | 3 |\n| Mean | 2 |\n";
-        assert_eq!(of("mean-disagrees", groups), []);
+        assert_eq!(of(CheckId::MeanDisagrees, groups), []);
     }
 }

@@ -33,7 +33,7 @@ use crate::model::Tool;
 use crate::model::{Document, Output};
 use crate::names::System;
 use crate::words::is_generic;
-use prony_checks::{Explanation, Finding, Severity};
+use prony_checks::{CheckId, Explanation, Finding, Severity};
 use std::collections::BTreeMap;
 
 /// Material that the checks look at.
@@ -151,75 +151,96 @@ pub const EXPLANATIONS: [Explanation; 24] = [
 ];
 
 /// A minimal text that raises each finding, in the order of their names.
-const EXAMPLES: [(&str, &str); 24] = [
-    ("back-filled", include_str!("examples/back-filled.txt")),
-    ("bytes-differ", include_str!("examples/bytes-differ.txt")),
-    ("ceiling", include_str!("examples/ceiling.txt")),
-    ("co-located", include_str!("examples/co-located.txt")),
-    ("errors", include_str!("examples/errors.txt")),
-    ("garbled-cell", include_str!("examples/garbled-cell.txt")),
-    ("hosts-mixed", include_str!("examples/hosts-mixed.txt")),
+const EXAMPLES: [(CheckId, &str); 24] = [
     (
-        "inverse-latency",
+        CheckId::BackFilled,
+        include_str!("examples/back-filled.txt"),
+    ),
+    (
+        CheckId::BytesDiffer,
+        include_str!("examples/bytes-differ.txt"),
+    ),
+    (CheckId::Ceiling, include_str!("examples/ceiling.txt")),
+    (CheckId::CoLocated, include_str!("examples/co-located.txt")),
+    (CheckId::Errors, include_str!("examples/errors.txt")),
+    (
+        CheckId::GarbledCell,
+        include_str!("examples/garbled-cell.txt"),
+    ),
+    (
+        CheckId::HostsMixed,
+        include_str!("examples/hosts-mixed.txt"),
+    ),
+    (
+        CheckId::InverseLatency,
         include_str!("examples/inverse-latency.txt"),
     ),
     (
-        "label-disagrees",
+        CheckId::LabelDisagrees,
         include_str!("examples/label-disagrees.txt"),
     ),
-    ("littles-law", include_str!("examples/littles-law.txt")),
     (
-        "mean-disagrees",
+        CheckId::LittlesLaw,
+        include_str!("examples/littles-law.txt"),
+    ),
+    (
+        CheckId::MeanDisagrees,
         include_str!("examples/mean-disagrees.txt"),
     ),
     (
-        "percentile-order",
+        CheckId::PercentileOrder,
         include_str!("examples/percentile-order.txt"),
     ),
     (
-        "rate-is-connections",
+        CheckId::RateIsConnections,
         include_str!("examples/rate-is-connections.txt"),
     ),
     (
-        "ratio-disagrees",
+        CheckId::RatioDisagrees,
         include_str!("examples/ratio-disagrees.txt"),
     ),
-    ("repeated-rows", include_str!("examples/repeated-rows.txt")),
     (
-        "samples-capped",
+        CheckId::RepeatedRows,
+        include_str!("examples/repeated-rows.txt"),
+    ),
+    (
+        CheckId::SamplesCapped,
         include_str!("examples/samples-capped.txt"),
     ),
     (
-        "sleep-in-window",
+        CheckId::SleepInWindow,
         include_str!("examples/sleep-in-window.txt"),
     ),
     (
-        "spread-exceeds-effect",
+        CheckId::SpreadExceedsEffect,
         include_str!("examples/spread-exceeds-effect.txt"),
     ),
     (
-        "syn-retransmit",
+        CheckId::SynRetransmit,
         include_str!("examples/syn-retransmit.txt"),
     ),
     (
-        "table-disagrees",
+        CheckId::TableDisagrees,
         include_str!("examples/table-disagrees.txt"),
     ),
     (
-        "time-outs-missing",
+        CheckId::TimeOutsMissing,
         include_str!("examples/time-outs-missing.txt"),
     ),
-    ("too-few-runs", include_str!("examples/too-few-runs.txt")),
     (
-        "too-few-samples",
+        CheckId::TooFewRuns,
+        include_str!("examples/too-few-runs.txt"),
+    ),
+    (
+        CheckId::TooFewSamples,
         include_str!("examples/too-few-samples.txt"),
     ),
-    ("too-short", include_str!("examples/too-short.txt")),
+    (CheckId::TooShort, include_str!("examples/too-short.txt")),
 ];
 
-/// A minimal text that raises the finding of this name; none for an unknown name.
-pub fn example(name: &str) -> Option<&'static str> {
-    let found = EXAMPLES.iter().find(|(own, _)| *own == name);
+/// A minimal text that raises a check; none for a check that no audit makes.
+pub fn example(check: CheckId) -> Option<&'static str> {
+    let found = EXAMPLES.iter().find(|(own, _)| *own == check);
     found.map(|(_, text)| *text)
 }
 
@@ -231,7 +252,7 @@ pub(crate) fn examine(documents: &[Document]) -> Vec<Remark> {
         let raised = check(&seen).into_iter();
         raised.map(|raised| Remark {
             finding: Finding {
-                name: explanation.name.to_owned(),
+                name: explanation.name,
                 severity: raised.severity,
                 text: raised.text,
             },
@@ -430,18 +451,19 @@ fn time(seconds: f64) -> String {
 
 #[cfg(test)]
 pub(crate) mod testing {
-    //! Texts in, names of checks out.
+    //! Texts in, checks out.
 
-    use super::Remark;
+    use super::{Explanation, Remark};
+    pub use prony_checks::CheckId;
 
     pub fn audit(text: &str) -> Vec<Remark> {
         crate::audit(&[("text.md".to_owned(), text.to_owned())]).remarks
     }
 
     /// The remarks of one check.
-    pub fn of(name: &str, text: &str) -> Vec<Remark> {
+    pub fn of(check: CheckId, text: &str) -> Vec<Remark> {
         let mut remarks = audit(text);
-        remarks.retain(|remark| remark.finding.name == name);
+        remarks.retain(|remark| remark.finding.name == check);
         remarks
     }
 
@@ -473,6 +495,21 @@ pub(crate) mod testing {
             for text in [it.cause, it.evidence, it.remedy] {
                 assert!(text.len() > 10 && text.ends_with('.'), "{text}");
             }
+        }
+    }
+
+    /// A check of measurements and of audits is explained for both, and no check is left unexplained.
+    #[test]
+    fn every_check_has_one_explanation_for_measurements_or_audits() {
+        let measured = prony_checks::explanations();
+        let audited = super::EXPLANATIONS;
+        for check in CheckId::ALL {
+            let of = |all: &[Explanation]| all.iter().filter(|it| it.name == *check).count();
+            let found = (of(&measured), of(&audited));
+            assert!(
+                matches!(found, (1, 0) | (0, 1) | (1, 1)),
+                "{check}: {found:?}"
+            );
         }
     }
 

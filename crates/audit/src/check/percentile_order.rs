@@ -6,10 +6,10 @@ use crate::model::{Cell, Row, Table};
 use crate::model::{Document, Output};
 use crate::quantity::rate_unit;
 use crate::text::number::{Printed, leading};
-use prony_checks::Explanation;
+use prony_checks::{CheckId, Explanation};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "percentile-order",
+    name: CheckId::PercentileOrder,
     cause: "Percentiles that decrease are impossible: a column is not what its name says, or a figure was changed. So is a mean that requests with these percentiles cannot have: fortio gives such percentiles of times that are shorter than its buckets. A mean above the 99th percentile means that the slowest hundredth of the requests takes more time than all others together.",
     evidence: "The order of minimum, percentiles and maximum; the mean compared with minimum and maximum, with p99, and with the least and the greatest mean that requests with these percentiles can have.",
     remedy: "If percentiles decrease: ask for the raw output. If the mean is high: look at p99.9 and at the slowest requests. If it is low: trust the mean; with fortio, measure again with -r 0.00001.",
@@ -244,7 +244,7 @@ fn mean(document: &Document, output: &Output) -> Option<Raised> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{of, wrk};
+    use super::super::testing::{CheckId, of, wrk};
     use prony_checks::Severity;
 
     #[test]
@@ -255,12 +255,12 @@ mod tests {
                  Requests/sec:\t97.98\n"
             )
         };
-        let found = of("percentile-order", &ghz("367.20 ms"));
+        let found = of(CheckId::PercentileOrder, &ghz("367.20 ms"));
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([5, 6].as_slice(), Severity::Serious)
         );
-        assert_eq!(of("percentile-order", &ghz("1.01 s")), []);
+        assert_eq!(of(CheckId::PercentileOrder, &ghz("1.01 s")), []);
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
             )
         };
         let wrong = |mean: &str, min: &str, max: &str| {
-            let found = of("percentile-order", &text(mean, min, max));
+            let found = of(CheckId::PercentileOrder, &text(mean, min, max));
             found.first().map(|remark| remark.lines.clone())
         };
         assert_eq!(
@@ -291,37 +291,43 @@ mod tests {
 
     #[test]
     fn what_falls_is_found() {
-        let found = of("percentile-order", &wrk(&[("2.10ms", "2.60ms")]));
+        let found = of(CheckId::PercentileOrder, &wrk(&[("2.10ms", "2.60ms")]));
         assert_eq!(found[0].lines, [8, 9]);
         assert!(found[0].finding.text.contains("p75") && found[0].finding.text.contains("p90"));
-        let found = of("percentile-order", &wrk(&[("3.90ms", "2.90ms")]));
+        let found = of(CheckId::PercentileOrder, &wrk(&[("3.90ms", "2.90ms")]));
         assert_eq!(found[0].lines, [4, 10]);
-        assert_eq!(of("percentile-order", &wrk(&[("2.10ms", "1.95ms")])), []);
+        assert_eq!(
+            of(CheckId::PercentileOrder, &wrk(&[("2.10ms", "1.95ms")])),
+            []
+        );
     }
 
     #[test]
     fn a_mean_below_what_the_percentiles_allow() {
         // A quarter each from 1.95, 2.10 (less), 2.40 and 3.00 ms on: 1.1 ms and more.
-        let found = of("percentile-order", &wrk(&[(" 2.00ms", " 0.80ms")]));
+        let found = of(CheckId::PercentileOrder, &wrk(&[(" 2.00ms", " 0.80ms")]));
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([4, 7, 8, 9, 10].as_slice(), Severity::Serious)
         );
         // Half of the requests may have taken no time.
-        assert_eq!(of("percentile-order", &wrk(&[(" 2.00ms", " 1.10ms")])), []);
+        assert_eq!(
+            of(CheckId::PercentileOrder, &wrk(&[(" 2.00ms", " 1.10ms")])),
+            []
+        );
         let few = wrk(&[
             (" 2.00ms", " 0.80ms"),
             ("960000", "960"),
             ("32000.00", "32.00"),
         ]);
-        assert_eq!(of("percentile-order", &few), []);
+        assert_eq!(of(CheckId::PercentileOrder, &few), []);
     }
 
     #[test]
     fn a_mean_above_what_the_percentiles_allow() {
         // All but a hundredth take 3 ms at most, and that takes 3.9 ms.
         let greatest = wrk(&[(" 2.00ms", " 3.60ms")]);
-        let found = of("percentile-order", &greatest);
+        let found = of(CheckId::PercentileOrder, &greatest);
         assert_eq!(
             (found.len(), found[0].finding.severity),
             (1, Severity::Serious)
@@ -330,7 +336,7 @@ mod tests {
         // The slowest hundredth may take as long as it likes.
         let slow = greatest.replace("3.90ms", "390.00ms");
         assert_eq!(
-            of("percentile-order", &slow)[0].finding.severity,
+            of(CheckId::PercentileOrder, &slow)[0].finding.severity,
             Severity::Warning
         );
     }
@@ -338,14 +344,14 @@ mod tests {
     #[test]
     fn a_mean_above_the_99th() {
         let found = of(
-            "percentile-order",
+            CheckId::PercentileOrder,
             &wrk(&[(" 2.00ms", " 3.10ms"), (" 3.90ms", "390.0ms")]),
         );
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([4, 10].as_slice(), Severity::Warning)
         );
-        let found = of("percentile-order", &wrk(&[(" 2.00ms", " 5.00ms")]));
+        let found = of(CheckId::PercentileOrder, &wrk(&[(" 2.00ms", " 5.00ms")]));
         assert_eq!(
             (found.len(), found[0].finding.severity),
             (1, Severity::Serious)

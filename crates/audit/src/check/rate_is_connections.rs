@@ -2,10 +2,10 @@
 
 use super::{Raised, Seen, time, warning, whole};
 use crate::model::Tool;
-use prony_checks::Explanation;
+use prony_checks::{CheckId, Explanation};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "rate-is-connections",
+    name: CheckId::RateIsConnections,
     cause: "httperf's --rate is connections per second, not requests. A rate that is too high to be sent turns into a single burst.",
     evidence: "--rate x --num-calls on the command line, compared with the rate of the output if there is one.",
     remedy: "Choose --rate so that rate x calls is the intended load, or use --wsess.",
@@ -61,7 +61,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::of;
+    use super::super::testing::{CheckId, of};
 
     const OUTPUT: &str = "Total: connections 500 requests 5000 replies 5000 test-duration 0.500 s\n\n\
         Request rate: 9990.5 req/s (0.1 ms/req)\n";
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a_rate_that_cannot_be_sent() {
         let command = "httperf --num-conns 1000 --num-calls 100 --rate 100000 --server h\n\n";
-        let found = of("rate-is-connections", command);
+        let found = of(CheckId::RateIsConnections, command);
         assert_eq!(found[0].lines, [1]);
         let text = &found[0].finding.text;
         assert!(
@@ -82,10 +82,10 @@ mod tests {
     fn a_rate_that_was_reached_or_missed() {
         let command = "httperf --num-conns 500 --num-calls 10 --rate 1000 --server h\n\n";
         assert_eq!(
-            of("rate-is-connections", &(command.to_owned() + OUTPUT)),
+            of(CheckId::RateIsConnections, &(command.to_owned() + OUTPUT)),
             []
         );
         let more = command.replace("1000", "2000") + OUTPUT;
-        assert_eq!(of("rate-is-connections", &more).len(), 1);
+        assert_eq!(of(CheckId::RateIsConnections, &more).len(), 1);
     }
 }

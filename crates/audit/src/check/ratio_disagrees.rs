@@ -6,13 +6,13 @@ use crate::figures::Figure;
 use crate::model::Table;
 use crate::model::{Document, Output, Ratio};
 use crate::text::number::Printed;
-use prony_checks::{Explanation, Severity};
+use prony_checks::{CheckId, Explanation, Severity};
 use prony_stats::summary::average;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "ratio-disagrees",
+    name: CheckId::RatioDisagrees,
     cause: "A printed ratio is not the ratio of its figures, or a rate is not requests divided by time. One of the figures was changed, or belongs to something else.",
     evidence: "A / B = x compared with the figures of A and B above it; columns called ratio, relative or speedup; and each output's own requests, time and rate.",
     remedy: "Ask for the raw figures.",

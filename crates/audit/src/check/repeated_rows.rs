@@ -5,11 +5,11 @@ use crate::model::{Cell, Row};
 use crate::model::{Output, Place};
 use crate::names::{is_ordinal, is_summary};
 use crate::text::number::Printed;
-use prony_checks::{Explanation, Severity};
+use prony_checks::{CheckId, Explanation, Severity};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "repeated-rows",
+    name: CheckId::RepeatedRows,
     cause: "The same figures are given for two different things. Two measurements never agree in every digit, so one of them is a copy.",
     evidence: "Rows with two or more figures of at least four digits, across all tables and files; outputs with the same count, rate and mean. Serious from two rows on: a single row may be shown twice on purpose.",
     remedy: "Ask for the original measurements.",
@@ -265,7 +265,7 @@ fn asks_the_same(one: &Output, other: &Output) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{of, wrk};
+    use super::super::testing::{CheckId, of, wrk};
     use prony_checks::Severity;
 
     const SMALL: &str = "# Small\n\n| | A | B |\n|--|--|--|\n| 1st | 2270.32 | 1877.48 |\n\
@@ -282,16 +282,19 @@ mod tests {
         // What is compared with the slowest of all differs.
         let some = (text.to_owned() + json).replace("| 2366 |", "| 2367 |");
         assert_eq!(
-            of("repeated-rows", &(both.clone() + &table("All", &some))),
+            of(
+                CheckId::RepeatedRows,
+                &(both.clone() + &table("All", &some))
+            ),
             []
         );
         let all = both.clone() + &table("All", &(text.to_owned() + json));
-        assert_eq!(of("repeated-rows", &all), []);
+        assert_eq!(of(CheckId::RepeatedRows, &all), []);
         // Of one table it is a copy, and so it is under other names.
         let copy = both.clone() + &table("On another machine", text);
-        assert_eq!(of("repeated-rows", &copy).len(), 1);
+        assert_eq!(of(CheckId::RepeatedRows, &copy).len(), 1);
         let renamed = (text.to_owned() + json).replace("beta", "gamma");
-        let found = of("repeated-rows", &(both + &table("All", &renamed)));
+        let found = of(CheckId::RepeatedRows, &(both + &table("All", &renamed)));
         assert!(!found.is_empty());
     }
 
@@ -299,15 +302,15 @@ mod tests {
     fn a_percentage_of_the_same_figure_is_no_second_one() {
         let text = "| server | req/s | of the best |\n|--|--|--|\n| alpha | 251.66 | 100% |\n| beta | 251.08 | 99.77% |\n\
             | gamma | 251.08 | 99.77% |\n";
-        assert_eq!(of("repeated-rows", text), []);
+        assert_eq!(of(CheckId::RepeatedRows, text), []);
         let times = text.replace("99.77%", "24.961");
-        assert_eq!(of("repeated-rows", &times)[0].lines, [4, 5]);
+        assert_eq!(of(CheckId::RepeatedRows, &times)[0].lines, [4, 5]);
     }
 
     #[test]
     fn a_table_that_was_copied() {
         let text = SMALL.to_owned() + &SMALL.replace("Small", "Large");
-        let found = of("repeated-rows", &text);
+        let found = of(CheckId::RepeatedRows, &text);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].lines, [5, 6, 13, 14]);
         assert_eq!(found[0].finding.severity, Severity::Serious);
@@ -322,23 +325,23 @@ mod tests {
         let other = SMALL
             .replace("2270.32", "2270.33")
             .replace("1798.75", "1798.76");
-        assert_eq!(of("repeated-rows", &(SMALL.to_owned() + &other)), []);
+        assert_eq!(of(CheckId::RepeatedRows, &(SMALL.to_owned() + &other)), []);
         let round = "| | A | B |\n|--|--|--|\n| x | 10 | 20 |\n| y | 10 | 20 |\n";
-        assert_eq!(of("repeated-rows", round), []);
+        assert_eq!(of(CheckId::RepeatedRows, round), []);
         let chosen = "| | A | B |\n|--|--|--|\n| requests | 1000.0000 | 1000.0000 |\n| done | 1000.0000 | 1000.0000 |\n";
-        assert_eq!(of("repeated-rows", chosen), []);
+        assert_eq!(of(CheckId::RepeatedRows, chosen), []);
     }
 
     #[test]
     fn a_table_as_it_was_printed_and_as_the_page_shows_it() {
         let (heading, table) = SMALL.split_once("\n\n").unwrap();
         let twice = format!("{heading}\n\n```\n{table}```\n\n{table}");
-        assert_eq!(of("repeated-rows", &twice), []);
+        assert_eq!(of(CheckId::RepeatedRows, &twice), []);
     }
 
     #[test]
     fn an_output_that_was_copied() {
         let text = format!("# A\n{}\n# B\n{}", wrk(&[]), wrk(&[]));
-        assert_eq!(of("repeated-rows", &text)[0].lines, [2, 17]);
+        assert_eq!(of(CheckId::RepeatedRows, &text)[0].lines, [2, 17]);
     }
 }

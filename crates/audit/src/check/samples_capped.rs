@@ -4,10 +4,10 @@ use super::{Raised, Seen, serious, time, whole};
 use crate::command::Command;
 use crate::model::Output;
 use crate::model::{Block, Tool};
-use prony_checks::Explanation;
+use prony_checks::{CheckId, Explanation};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "samples-capped",
+    name: CheckId::SamplesCapped,
     cause: "hey keeps at most a million response times, but adds up all of them: after more requests its average is too high by the factor that is missing, and percentiles and counts are those of the first million.",
     evidence: "An output of hey whose responses are exactly 1,000,000, while its rate and its time give more.",
     remedy: "Divide the average by that factor, or let hey make fewer requests.",
@@ -76,7 +76,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::of;
+    use super::super::testing::{CheckId, of};
 
     #[test]
     fn a_million_of_two() {
@@ -86,14 +86,14 @@ mod tests {
                  Requests/sec:\t{rate}\n\nStatus code distribution:\n  [200]\t1000000 responses\n"
             )
         };
-        let found = of("samples-capped", &text("50000.0000"));
+        let found = of(CheckId::SamplesCapped, &text("50000.0000"));
         assert_eq!(found[0].lines, [4, 5]);
         assert!(
             found[0].finding.text.contains("2.0 times too high")
                 && found[0].finding.text.contains("1.00 ms"),
             "{found:?}"
         );
-        assert_eq!(of("samples-capped", &text("25000.0000")), []);
+        assert_eq!(of(CheckId::SamplesCapped, &text("25000.0000")), []);
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
                  Average:\t0.0006 secs\nRequests/sec:\t85548.1332\n"
             )
         };
-        assert_eq!(of("samples-capped", &text("1000000")), []);
-        assert_eq!(of("samples-capped", &text("2000000")).len(), 1);
+        assert_eq!(of(CheckId::SamplesCapped, &text("1000000")), []);
+        assert_eq!(of(CheckId::SamplesCapped, &text("2000000")).len(), 1);
     }
 }

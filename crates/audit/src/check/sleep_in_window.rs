@@ -7,10 +7,10 @@
 use super::{Raised, Seen, serious, whole};
 use crate::model::Tool;
 use crate::model::{Document, Output};
-use prony_checks::Explanation;
+use prony_checks::{CheckId, Explanation};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "sleep-in-window",
+    name: CheckId::SleepInWindow,
     cause: "The client of the published TCP echo benchmark sleeps for a second, and connects, within the time that it divides by: the faster a server, the more its rate is reduced. A rate of r over n requests was really n / (n / r - 1 s).",
     evidence: "Its output (Throughput: ... [#/sec]) under a command line that gives the number of requests.",
     remedy: "Correct the rates, as prony import does. Or use prony echo-client, whose clock runs from the first request to the last answer.",
@@ -64,13 +64,13 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::of;
+    use super::super::testing::{CheckId, of};
 
     #[test]
     fn a_second_is_taken_out() {
         let text = "    ./client -c50 -o2 -h10000 far\n\n# A\n\n    Throughput: 117036.86 [#/sec]\n\n\
             # B\n\n    Throughput: 149737.19 [#/sec]\n";
-        let found = of("sleep-in-window", text);
+        let found = of(CheckId::SleepInWindow, text);
         assert_eq!(found[0].lines, [5, 9]);
         let said = &found[0].finding.text;
         assert!(said.contains("117,037 is really 132,550"), "{said}");
@@ -81,9 +81,12 @@ mod tests {
     fn another_client_with_the_same_words() {
         let text =
             "    prony echo-client -c50 -o2 -h10000 far\n\n    Throughput: 117036.86 [#/sec]\n";
-        assert_eq!(of("sleep-in-window", text), []);
-        assert_eq!(of("sleep-in-window", "Throughput: 117036.86 [#/sec]\n"), []);
+        assert_eq!(of(CheckId::SleepInWindow, text), []);
+        assert_eq!(
+            of(CheckId::SleepInWindow, "Throughput: 117036.86 [#/sec]\n"),
+            []
+        );
         let text = "    ./client -c5 -o2 -h10 far\n\n    Throughput: 117036.86 [#/sec]\n";
-        assert_eq!(of("sleep-in-window", text), []);
+        assert_eq!(of(CheckId::SleepInWindow, text), []);
     }
 }

@@ -5,12 +5,12 @@ use super::{Raised, Seen, lines_in, note, serious};
 use crate::figures::Figure;
 use crate::load::Load;
 use crate::names::System;
-use prony_checks::{Explanation, spread_exceeds_effect};
+use prony_checks::{CheckId, Explanation, spread_exceeds_effect};
 use prony_stats::summary::average;
 use std::collections::BTreeMap;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "spread-exceeds-effect",
+    name: CheckId::SpreadExceedsEffect,
     cause: "Runs of the same system differ by more than the compared systems differ from each other: the claimed order is not shown.",
     evidence: "The range of each system's runs, compared with the ratio of their means. Serious when the text gives a ratio of the two (A / B = x); a note for neighbours in a table.",
     remedy: "Take more runs, in changing order: prony duel continues until the difference is settled.",
@@ -163,7 +163,7 @@ fn neighbours(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::of;
+    use super::super::testing::{CheckId, of};
     use prony_checks::Severity;
 
     fn table(b: &str, claim: &str) -> String {
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_claim_within_the_spread() {
         let found = of(
-            "spread-exceeds-effect",
+            CheckId::SpreadExceedsEffect,
             &table("1010 | 1060 | 1050", "B / A = 1.010"),
         );
         assert_eq!(found[0].finding.severity, Severity::Serious);
@@ -185,11 +185,14 @@ mod tests {
 
     #[test]
     fn no_claim_and_a_large_effect() {
-        let found = of("spread-exceeds-effect", &table("1010 | 1060 | 1050", ""));
+        let found = of(
+            CheckId::SpreadExceedsEffect,
+            &table("1010 | 1060 | 1050", ""),
+        );
         assert_eq!(found[0].finding.severity, Severity::Note);
         assert_eq!(
             of(
-                "spread-exceeds-effect",
+                CheckId::SpreadExceedsEffect,
                 &table("2010 | 2060 | 2050", "B / A = 2.0")
             ),
             []

@@ -5,11 +5,11 @@
 
 use super::{Raised, Seen, raise, time, warning};
 use crate::figures::Figure;
-use prony_checks::{Explanation, Severity};
+use prony_checks::{CheckId, Explanation, Severity};
 use std::collections::BTreeSet;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "syn-retransmit",
+    name: CheckId::SynRetransmit,
     cause: "Connecting took as long as TCP waits before it sends a SYN again (1, 3, 7, 15 s and so on): the accept queue was full, so clients waited for a timer, not for the server. Short runs then measure that timer.",
     evidence: "The longest time to connect; without it, many runs of a fixed number of requests, each request on its own connection, that last exactly as long as the timer.",
     remedy: "Lengthen the queue (listen's backlog, net.core.somaxconn), or keep connections open.",
@@ -132,7 +132,7 @@ fn sent_again(seconds: f64, later: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::of;
+    use super::super::testing::{CheckId, of};
     use prony_checks::Severity;
 
     const AB: &str = "Concurrency Level:      2000\nTime taken for tests:   30.700 seconds\n\
@@ -142,23 +142,23 @@ mod tests {
 
     #[test]
     fn a_longest_time_to_connect() {
-        let found = of("syn-retransmit", AB);
+        let found = of(CheckId::SynRetransmit, AB);
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([8].as_slice(), Severity::Warning)
         );
         let short = AB.replace("30.700", "3.070").replace("80000", "8000");
         assert_eq!(
-            of("syn-retransmit", &short)[0].finding.severity,
+            of(CheckId::SynRetransmit, &short)[0].finding.severity,
             Severity::Serious
         );
         for late in ["  3290", "  7497", "  1050"] {
-            let found = of("syn-retransmit", &AB.replace("  3018", late));
+            let found = of(CheckId::SynRetransmit, &AB.replace("  3018", late));
             assert_eq!(found.len(), 1, "{late}");
         }
         for other in ["   312", "  2500", "  3300"] {
             assert_eq!(
-                of("syn-retransmit", &AB.replace("  3018", other)),
+                of(CheckId::SynRetransmit, &AB.replace("  3018", other)),
                 [],
                 "{other}"
             );
@@ -169,17 +169,23 @@ mod tests {
     fn rates_that_are_a_count_over_a_timer() {
         let text = "    ab -c 2000 -n 8000 http://10.0.0.2/\n\n| | A | B |\n|--|--|--|\n\
             | 1st | 2582.19 | 1877.48 |\n| 2nd | 2574.30 | 2603.82 |\n";
-        let found = of("syn-retransmit", text);
+        let found = of(CheckId::SynRetransmit, text);
         assert_eq!(found[0].lines, [1, 5, 6]);
         assert!(found[0].finding.text.contains("3 of 4 runs"), "{found:?}");
         // Kept open, or few.
         assert_eq!(
-            of("syn-retransmit", &text.replace("-c 2000", "-k -c 2000")),
+            of(
+                CheckId::SynRetransmit,
+                &text.replace("-c 2000", "-k -c 2000")
+            ),
             []
         );
-        assert_eq!(of("syn-retransmit", &text.replace("-c 2000", "-c 20")), []);
         assert_eq!(
-            of("syn-retransmit", &text.replace("-n 8000", "-n 9000")),
+            of(CheckId::SynRetransmit, &text.replace("-c 2000", "-c 20")),
+            []
+        );
+        assert_eq!(
+            of(CheckId::SynRetransmit, &text.replace("-n 8000", "-n 9000")),
             []
         );
     }
@@ -193,7 +199,7 @@ mod tests {
                  Connect:        0 11523 3587.5  12817   {max}\n"
             )
         };
-        assert_eq!(of("syn-retransmit", &text("15403"))[0].lines, [8]);
-        assert_eq!(of("syn-retransmit", &text("16403")), []);
+        assert_eq!(of(CheckId::SynRetransmit, &text("15403"))[0].lines, [8]);
+        assert_eq!(of(CheckId::SynRetransmit, &text("16403")), []);
     }
 }

@@ -2,11 +2,11 @@
 
 use super::{Raised, Seen, of_all, raise, whole};
 use crate::figures::Figure;
-use prony_checks::{Explanation, Severity};
+use prony_checks::{CheckId, Explanation, Severity};
 use std::collections::BTreeMap;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "table-disagrees",
+    name: CheckId::TableDisagrees,
     cause: "A table gives a system another rate than the output that the text shows for it: one of them is of another run, or was changed.",
     evidence: "The rates of a table and of the outputs whose systems have the same names, each of which has one output and one row, as printed.",
     remedy: "Make the table from the outputs that are shown, or say of which runs it is.",
@@ -118,7 +118,7 @@ fn is_rounded(output: f64, row: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{of, wrk};
+    use super::super::testing::{CheckId, of, wrk};
     use prony_checks::Severity;
 
     fn page(a: &str, b: &str) -> String {
@@ -131,12 +131,18 @@ mod tests {
 
     #[test]
     fn a_row_of_another_run() {
-        assert_eq!(of("table-disagrees", &page("32000.00", "31000.00")), []);
-        assert_eq!(of("table-disagrees", &page("32k", "31000")), []);
-        let found = of("table-disagrees", &page("32000.00", "34000.00"));
+        assert_eq!(
+            of(CheckId::TableDisagrees, &page("32000.00", "31000.00")),
+            []
+        );
+        assert_eq!(of(CheckId::TableDisagrees, &page("32k", "31000")), []);
+        let found = of(CheckId::TableDisagrees, &page("32000.00", "34000.00"));
         assert_eq!(found[0].finding.severity, Severity::Warning);
         assert_eq!(found[0].lines, [4, 35], "{found:?}");
         // Two rows that both differ may be of other runs on purpose.
-        assert_eq!(of("table-disagrees", &page("33000.00", "34000.00")), []);
+        assert_eq!(
+            of(CheckId::TableDisagrees, &page("33000.00", "34000.00")),
+            []
+        );
     }
 }

@@ -4,10 +4,10 @@ use super::{Raised, Seen, raise, requests, time};
 use crate::command::{Command, WRK_TIMEOUT};
 use crate::model::Tool;
 use crate::model::{Document, Output};
-use prony_checks::{Explanation, Severity};
+use prony_checks::{CheckId, Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "time-outs-missing",
+    name: CheckId::TimeOutsMissing,
     cause: "Requests that timed out are not in the distribution, although they took the longest: mean and maximum are too low, and nothing is known above a certain percentile.",
     evidence: "The time-outs counted by tools that leave them out of the distribution (wrk, oha, hey, h2load, httperf). Serious when they are a thousandth or more of all requests.",
     remedy: "Count a time-out as a sample with its full length, as prony does.",
@@ -116,7 +116,7 @@ fn leaves_out(document: &Document, output: &Output) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{of, wrk};
+    use super::super::testing::{CheckId, of, wrk};
     use prony_checks::Severity;
 
     const ERRORS: &str = "  Socket errors: connect 0, read 0, write 0, timeout 30\nRequests/sec:";
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_distribution_that_ends_before_the_time_out() {
         let few = wrk(&[("Requests/sec:", ERRORS)]);
-        let found = of("time-outs-missing", &few);
+        let found = of(CheckId::TimeOutsMissing, &few);
         assert_eq!(found[0].lines, [12]);
         assert_eq!(found[0].finding.severity, Severity::Warning);
         assert!(
@@ -132,10 +132,13 @@ mod tests {
             "{found:?}"
         );
         let many = few.replace("timeout 30", "timeout 3000");
-        let found = of("time-outs-missing", &many);
+        let found = of(CheckId::TimeOutsMissing, &many);
         assert_eq!(found[0].finding.severity, Severity::Serious);
         assert_eq!(
-            of("time-outs-missing", &few.replace("timeout 30", "timeout 0")),
+            of(
+                CheckId::TimeOutsMissing,
+                &few.replace("timeout 30", "timeout 0")
+            ),
             []
         );
     }
@@ -143,7 +146,7 @@ mod tests {
     #[test]
     fn wrk_before_4_counts_what_came_late() {
         let text = wrk(&[("Requests/sec:", ERRORS), ("3.90ms", "16.36s")]);
-        assert_eq!(of("time-outs-missing", &text), []);
+        assert_eq!(of(CheckId::TimeOutsMissing, &text), []);
     }
 
     #[test]
@@ -153,9 +156,9 @@ mod tests {
             "  Thread Stats",
             "  Thread calibration: mean lat.: 1ms\n  Thread Stats",
         );
-        assert_eq!(of("time-outs-missing", &text), []);
+        assert_eq!(of(CheckId::TimeOutsMissing, &text), []);
         assert_eq!(
-            of("time-outs-missing", &text.replace("4.00s", "1.00s")).len(),
+            of(CheckId::TimeOutsMissing, &text.replace("4.00s", "1.00s")).len(),
             1
         );
     }

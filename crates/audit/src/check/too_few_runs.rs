@@ -5,11 +5,11 @@ use crate::figures::Figure;
 use crate::load::{Kind, Load};
 use crate::model::Document;
 use crate::names::System;
-use prony_checks::{Explanation, Severity};
+use prony_checks::{CheckId, Explanation, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "too-few-runs",
+    name: CheckId::TooFewRuns,
     cause: "Systems are compared that were run only once or twice. The spread between runs of one system is unknown, and so is whether any two systems differ.",
     evidence: "The number of figures of each system under each load, and lines that give the number of runs.",
     remedy: "Start each system at least three times, in changing order.",
@@ -113,32 +113,35 @@ fn keeps_its_rate(figure: &Figure) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{of, wrk};
+    use super::super::testing::{CheckId, of, wrk};
     use prony_checks::Severity;
 
     #[test]
     fn once_twice_often() {
         let text = "# Requests per second\n\n| | run 1 | run 2 | run 3 |\n|--|--|--|--|\n| A | 1 | 1 | 1 |\n| B | 2 | 2 | 2 |\n";
-        assert_eq!(of("too-few-runs", text), []);
+        assert_eq!(of(CheckId::TooFewRuns, text), []);
         let twice = text
             .replace(" run 3 |", "")
             .replace("| 1 |\n", "|\n")
             .replace("| 2 |\n", "|\n");
         assert_eq!(
-            of("too-few-runs", &twice)[0].finding.severity,
+            of(CheckId::TooFewRuns, &twice)[0].finding.severity,
             Severity::Note
         );
         let once = format!("# A\n{}\n# B\n{}", wrk(&[]), wrk(&[]));
-        let found = of("too-few-runs", &once);
+        let found = of(CheckId::TooFewRuns, &once);
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([13, 28].as_slice(), Severity::Warning)
         );
         assert_eq!(
-            of("too-few-runs", &format!("The median of 5 runs.\n\n{once}")),
+            of(
+                CheckId::TooFewRuns,
+                &format!("The median of 5 runs.\n\n{once}")
+            ),
             []
         );
-        assert_eq!(of("too-few-runs", &wrk(&[])), []);
+        assert_eq!(of(CheckId::TooFewRuns, &wrk(&[])), []);
         // A claim says that they are compared; without it they may be runs of one system.
         let pair = |claim: &str| {
             format!(
@@ -147,20 +150,23 @@ mod tests {
                 wrk(&[])
             )
         };
-        assert_eq!(of("too-few-runs", &pair("")), []);
-        assert_eq!(of("too-few-runs", &pair("a / b = 2")).len(), 1);
+        assert_eq!(of(CheckId::TooFewRuns, &pair("")), []);
+        assert_eq!(of(CheckId::TooFewRuns, &pair("a / b = 2")).len(), 1);
         // A spread is of several runs.
         let spread = "| server | req/s | ±% |\n|--|--|--|\n| a | 100 | 0.5 |\n| b | 90 | 0.7 |\n";
-        assert_eq!(of("too-few-runs", spread), []);
+        assert_eq!(of(CheckId::TooFewRuns, spread), []);
         // What has no name may be several systems.
         let unnamed = format!("{0}\n{0}\n{0}\n# A\n{0}\n# B\n{0}", wrk(&[]));
-        assert_eq!(of("too-few-runs", &unnamed).len(), 1);
+        assert_eq!(of(CheckId::TooFewRuns, &unnamed).len(), 1);
         // Two pages of one server are not compared, two ports are.
         let page = wrk(&[("8000/", "8000/page")]);
-        assert_eq!(of("too-few-runs", &format!("{}\n{page}", wrk(&[]))), []);
+        assert_eq!(
+            of(CheckId::TooFewRuns, &format!("{}\n{page}", wrk(&[]))),
+            []
+        );
         let port = wrk(&[("8000/", "8001/")]);
         assert_eq!(
-            of("too-few-runs", &format!("{}\n{port}", wrk(&[]))).len(),
+            of(CheckId::TooFewRuns, &format!("{}\n{port}", wrk(&[]))).len(),
             1
         );
         let runs = format!(
@@ -169,7 +175,7 @@ mod tests {
         );
         assert_eq!(
             of(
-                "too-few-runs",
+                CheckId::TooFewRuns,
                 &(runs.clone() + &runs.replace("# A", "# B"))
             ),
             []

@@ -6,10 +6,10 @@ use crate::model::{Document, Output};
 use crate::model::{Row, Table};
 use crate::quantity::counts_requests;
 use crate::text::number::{Printed, leading};
-use prony_checks::{Explanation, Severity};
+use prony_checks::{CheckId, Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "too-few-samples",
+    name: CheckId::TooFewSamples,
     cause: "A percentile was taken from so few requests that a handful of them decide it, or a rate from so few that it says nothing.",
     evidence: "Outputs with fewer than 100 requests; a 99th percentile above which fewer than ten requests lie; in outputs and tables, finer percentiles above which there is hardly a tenth of a request.",
     remedy: "Make more requests: ten divided by what lies above the percentile, 1,000 for p99.",
@@ -206,20 +206,20 @@ fn percent(name: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{of, wrk};
+    use super::super::testing::{CheckId, of, wrk};
     use prony_checks::Severity;
 
     #[test]
     fn hundreds_and_dozens() {
         let run = |n: &str, rate: &str| wrk(&[("960000 requests", n), ("32000.00", rate)]);
-        let found = of("too-few-samples", &run("600 requests", "20.00"));
+        let found = of(CheckId::TooFewSamples, &run("600 requests", "20.00"));
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([10, 11].as_slice(), Severity::Note)
         );
-        let found = of("too-few-samples", &run("60 requests", "2.00"));
+        let found = of(CheckId::TooFewSamples, &run("60 requests", "2.00"));
         assert_eq!(found[0].finding.severity, Severity::Warning);
-        assert_eq!(of("too-few-samples", &wrk(&[])), []);
+        assert_eq!(of(CheckId::TooFewSamples, &wrk(&[])), []);
     }
 
     #[test]
@@ -227,7 +227,7 @@ mod tests {
         let run = |n: &str| {
             let text = wrk(&[("960000 requests", n), ("32000.00", "20.00")]);
             of(
-                "too-few-samples",
+                CheckId::TooFewSamples,
                 &text.replace("99%    3.00ms", "99.99%    3.00ms"),
             )
         };
@@ -244,7 +244,7 @@ mod tests {
         let found = |count: &str, percentile: &str, n: u32| {
             let row = format!("| a | {n} | 7 ms | 9 ms |\n| b | 12345678 | 8 ms | 9 ms |\n");
             let text = format!("| server | {count} | p50 | {percentile} |\n|--|--|--|--|\n{row}");
-            of("too-few-samples", &text)
+            of(CheckId::TooFewSamples, &text)
                 .first()
                 .map(|remark| remark.lines.clone())
         };
@@ -256,11 +256,11 @@ mod tests {
         assert_eq!(found("Requests/s", "p99.99", 158), None);
         let below =
             "| | alpha |\n|--|--|\n| Requests | 158 |\n| p50 | 7 ms |\n| p99.99 | 90 ms |\n";
-        assert_eq!(of("too-few-samples", below)[0].lines, [5]);
+        assert_eq!(of(CheckId::TooFewSamples, below)[0].lines, [5]);
         // Ten, a hundred and a thousand at once, perhaps.
         let load =
             "| Requests | p50 | p99 |\n|--|--|--|\n| 10 | 7 ms | 9 ms |\n| 100 | 8 ms | 9 ms |\n";
-        assert_eq!(of("too-few-samples", load), []);
+        assert_eq!(of(CheckId::TooFewSamples, load), []);
     }
 
     #[test]
@@ -271,8 +271,8 @@ mod tests {
                  Requests per second:    16.81 [#/sec] (mean)\n"
             )
         };
-        let found = of("too-few-samples", &text(400));
+        let found = of(CheckId::TooFewSamples, &text(400));
         assert!(found[0].finding.text.contains("each sent one"), "{found:?}");
-        assert_eq!(of("too-few-samples", &text(40)), []);
+        assert_eq!(of(CheckId::TooFewSamples, &text(40)), []);
     }
 }

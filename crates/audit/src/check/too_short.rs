@@ -8,11 +8,11 @@ use crate::model::{Document, Output};
 use crate::names::spaced;
 use crate::text::number::seconds;
 use crate::words::Words;
-use prony_checks::Explanation;
+use prony_checks::{CheckId, Explanation};
 use std::collections::BTreeMap;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
-    name: "too-short",
+    name: CheckId::TooShort,
     cause: "A run ended before a just-in-time compiler had finished (10 s), or was so short that a single scheduling delay is a visible part of it (little more than a second).",
     evidence: "The durations in the outputs, or the number of requests divided by the rate; names of systems that run on a virtual machine.",
     remedy: "Load until the rate is steady, then measure for at least 10 s.",
@@ -188,12 +188,12 @@ fn is_compiled(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{of, wrk};
+    use super::super::testing::{CheckId, of, wrk};
 
     #[test]
     fn a_virtual_machine_needs_longer() {
         let short = wrk(&[("30.00s", "5.00s"), ("960000", "160000")]);
-        let found = of("too-short", &format!("# Finagle\n{short}"));
+        let found = of(CheckId::TooShort, &format!("# Finagle\n{short}"));
         assert_eq!(found[0].lines, [13]);
         assert!(
             found[0].finding.text.contains("Finagle 5.00 s"),
@@ -205,10 +205,13 @@ mod tests {
             "GraalVM native quarkus",
             "ASP.NET (Native AOT)",
         ] {
-            assert_eq!(of("too-short", &format!("# {other}\n{short}")), []);
+            assert_eq!(of(CheckId::TooShort, &format!("# {other}\n{short}")), []);
         }
         let shorter = wrk(&[("30.00s", "0.50s"), ("960000", "16000")]);
-        assert_eq!(of("too-short", &format!("# nginx\n{shorter}")).len(), 1);
+        assert_eq!(
+            of(CheckId::TooShort, &format!("# nginx\n{shorter}")).len(),
+            1
+        );
     }
 
     #[test]
@@ -219,20 +222,23 @@ mod tests {
         let whole = "Concurrency Level:      1000\nTime taken for tests:   6.379 seconds\n\
             Complete requests:      10000\nRequests per second:    1567.54 [#/sec] (mean)\n\n\
             It means:\n\n";
-        assert_eq!(of("too-short", &format!("{command}{lines}")).len(), 1);
-        assert_eq!(of("too-short", &format!("{command}{whole}{lines}")), []);
+        assert_eq!(of(CheckId::TooShort, &format!("{command}{lines}")).len(), 1);
+        assert_eq!(
+            of(CheckId::TooShort, &format!("{command}{whole}{lines}")),
+            []
+        );
     }
 
     #[test]
     fn a_number_of_requests_over_a_rate() {
         let text = "    ab -c 20 -n 8000 http://10.0.0.2/\n\n| | node.js 0.5 | nginx |\n|--|--|--|\n\
             | 1st | 2000.5 | 2100.5 |\n| 2nd | 1000.5 | 2110.5 |\n";
-        let found = of("too-short", text);
+        let found = of(CheckId::TooShort, text);
         assert_eq!(found[0].lines, [5, 6]);
         assert!(
             found[0].finding.text.contains("4.00 s to 8.00 s"),
             "{found:?}"
         );
-        assert_eq!(of("too-short", &text.replace("8000", "80000")), []);
+        assert_eq!(of(CheckId::TooShort, &text.replace("8000", "80000")), []);
     }
 }

@@ -184,6 +184,7 @@ fn detail(block: &mut Block, line: &str) {
 #[cfg(test)]
 mod tests {
     use super::super::one;
+    use prony_checks::CheckId;
 
     #[test]
     fn a_run_that_it_gave_up() {
@@ -248,7 +249,7 @@ mod tests {
             text(1938),
             text(1710)
         );
-        let found = crate::check::testing::of("percentile-order", &both);
+        let found = crate::check::testing::of(CheckId::PercentileOrder, &both);
         assert_eq!(found, []);
     }
 
@@ -259,7 +260,7 @@ mod tests {
             NginX PHP-FPM\n\nTotal transferred: 1590000 bytes\n\n HTML transferred: 120000 bytes\n\n\
             Requests per second: 5166.39 [#/sec] (mean)\n\n Time per request: 1.936 [ms] (mean)\n";
         assert_eq!(
-            crate::check::testing::of("too-few-runs", text)[0].lines,
+            crate::check::testing::of(CheckId::TooFewRuns, text)[0].lines,
             [7, 18]
         );
     }

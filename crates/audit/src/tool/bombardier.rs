@@ -147,6 +147,7 @@ fn is_timeout(how: &str) -> bool {
 mod tests {
     use super::super::one;
     use crate::model::Tool;
+    use prony_checks::CheckId;
 
     #[test]
     fn its_json() {
@@ -157,7 +158,7 @@ mod tests {
             \"latency\":{\"mean\":2480.5,\"stddev\":900.1,\"max\":40100,\
             \"percentiles\":{\"50\":2200,\"75\":2600,\"90\":3300,\"95\":4100,\"99\":9100}},\
             \"rps\":{\"mean\":50010.5,\"stddev\":3000.1,\"max\":61000,\"percentiles\":{\"50\":50000.000000}}}}\n";
-        let names = |text: &str| -> Vec<String> {
+        let names = |text: &str| -> Vec<CheckId> {
             let audit = crate::audit(&[("b.json".into(), text.into())]);
             audit.remarks.into_iter().map(|r| r.finding.name).collect()
         };
@@ -168,13 +169,13 @@ mod tests {
         );
         assert_eq!(block.rate.unwrap().what.value, 50_010.5);
         assert_eq!(block.latency.percentiles.len(), 5);
-        assert_eq!(names(text), [""; 0]);
+        assert_eq!(names(text), []);
         let late = "\"others\":700,\"errors\":[{\"description\":\"dialing to the given TCP address timed out\",\"count\":700}]";
         let text = text.replace("\"others\":0", late);
-        assert_eq!(names(&text), ["time-outs-missing", "errors"]);
+        assert_eq!(names(&text), [CheckId::TimeOutsMissing, CheckId::Errors]);
         let text = text.replace("\"mean\":2480.5", "\"mean\":248000.5");
-        assert!(names(&text).contains(&"littles-law".to_owned()));
-        assert!(names(&text).contains(&"percentile-order".to_owned()));
+        assert!(names(&text).contains(&CheckId::LittlesLaw));
+        assert!(names(&text).contains(&CheckId::PercentileOrder));
     }
 
     #[test]

@@ -197,6 +197,7 @@ pub(super) fn read_json(json: &Object<'_>) -> Option<Block> {
 mod tests {
     use super::super::one;
     use super::*;
+    use prony_checks::CheckId;
 
     fn near(found: Option<At<Printed>>, expected: f64) {
         let found = found.unwrap().what.value;
@@ -273,16 +274,16 @@ mod tests {
 
     #[test]
     fn an_impossible_mean() {
-        let names = |text: &str| -> Vec<String> {
+        let names = |text: &str| -> Vec<CheckId> {
             let audit = crate::audit(&[("fortio.json".into(), text.into())]);
             audit.remarks.into_iter().map(|r| r.finding.name).collect()
         };
         let clean = JSON.replace("\"503\": 10", "\"204\": 10");
-        assert_eq!(names(&clean), [""; 0]);
+        assert_eq!(names(&clean), []);
         let changed = clean.replace("\"Avg\": 0.0015", "\"Avg\": 0.0045");
-        assert_eq!(names(&changed), ["littles-law"]);
+        assert_eq!(names(&changed), [CheckId::LittlesLaw]);
         let changed = clean.replace("\"ActualQPS\": 5000", "\"ActualQPS\": 5900");
-        assert_eq!(names(&changed), ["ratio-disagrees"]);
+        assert_eq!(names(&changed), [CheckId::RatioDisagrees]);
     }
 
     #[test]

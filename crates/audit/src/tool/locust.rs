@@ -214,6 +214,8 @@ fn finish(mut blocks: Vec<Block>, next: usize) -> Option<Found> {
 
 #[cfg(test)]
 mod tests {
+    use prony_checks::CheckId;
+
     fn table(requests: [u64; 2], rate: &str) -> String {
         let rule = "--------|--------------|-------|-------------|-------|-------|-------|-------|--------|-----------";
         format!(
@@ -303,16 +305,16 @@ mod tests {
 
     #[test]
     fn what_is_wrong_in_it() {
-        let names = |text: &str| -> Vec<String> {
+        let names = |text: &str| -> Vec<CheckId> {
             let audit = crate::audit(&[("l.txt".into(), text.into())]);
             audit.remarks.into_iter().map(|r| r.finding.name).collect()
         };
-        assert_eq!(names(&last()), ["errors"]);
+        assert_eq!(names(&last()), [CheckId::Errors]);
         let fine = last()
             .replace("2(0.05%)", "0(0.00%)")
             .replace("2(0.01%)", "0(0.00%)");
-        assert_eq!(names(&fine), [""; 0]);
+        assert_eq!(names(&fine), []);
         let changed = fine.replace("31     60    110", "31     60     50");
-        assert_eq!(names(&changed), ["percentile-order"]);
+        assert_eq!(names(&changed), [CheckId::PercentileOrder]);
     }
 }

@@ -4,7 +4,7 @@
 //! A text begins with `@@@ NAME`, followed by `@@@ expect FINDING…` (`!` behind one that is to be serious) and, where that
 //! helps, `@@@ why …`.
 
-use prony_audit::{EXPLANATIONS, Severity, audit};
+use prony_audit::{CheckId, EXPLANATIONS, Severity, audit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
@@ -17,7 +17,8 @@ const PRECISION: f64 = 0.98;
 /// A text, and what is expected of it.
 struct Text {
     name: String,
-    expected: BTreeSet<String>,
+    /// Checks, and whether each is to be serious.
+    expected: BTreeMap<CheckId, bool>,
     text: String,
 }
 
@@ -57,6 +58,13 @@ struct Corpus {
     mistakes: Vec<String>,
 }
 
+/// Reads `errors`, or `errors!` of one that is to be serious.
+fn expected(finding: &str) -> (CheckId, bool) {
+    let name = finding.trim_end_matches('!');
+    let check = CheckId::of_word(name).unwrap_or_else(|| panic!("there is no check {name}"));
+    (check, finding.ends_with('!'))
+}
+
 fn read() -> Vec<Text> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/audit/corpus");
     let files = std::fs::read_dir(folder).unwrap();
@@ -69,12 +77,12 @@ fn read() -> Vec<Text> {
             match (line.strip_prefix(MARK), texts.last_mut()) {
                 (Some(said), Some(text)) if said.starts_with("expect") => {
                     let names = said.split_whitespace().skip(1);
-                    text.expected.extend(names.map(str::to_owned));
+                    text.expected.extend(names.map(expected));
                 }
                 (Some(said), _) if said.starts_with("why ") => {}
                 (Some(name), _) => texts.push(Text {
                     name: name.trim().to_owned(),
-                    expected: BTreeSet::new(),
+                    expected: BTreeMap::new(),
                     text: String::new(),
                 }),
                 (None, Some(text)) => text.text.push_str(line),
@@ -89,19 +97,15 @@ impl Corpus {
     fn judge(&mut self, text: &Text) {
         self.texts += 1;
         let audit = audit(&[(text.name.clone(), text.text.clone())]);
-        let mut made: BTreeMap<&str, bool> = BTreeMap::new();
+        let mut made: BTreeMap<CheckId, bool> = BTreeMap::new();
         for remark in &audit.remarks {
             let serious = remark.finding.severity == Severity::Serious;
-            *made.entry(&remark.finding.name).or_default() |= serious;
+            *made.entry(remark.finding.name).or_default() |= serious;
         }
-        let expected: BTreeMap<&str, bool> = text
-            .expected
-            .iter()
-            .map(|name| (name.trim_end_matches('!'), name.ends_with('!')))
-            .collect();
-        let names: BTreeSet<&str> = made.keys().chain(expected.keys()).copied().collect();
-        for name in names {
-            let (said, wanted) = (made.get(name).copied(), expected.get(name).copied());
+        let expected = &text.expected;
+        let checks: BTreeSet<CheckId> = made.keys().chain(expected.keys()).copied().collect();
+        for check in checks {
+            let (said, wanted) = (made.get(&check).copied(), expected.get(&check).copied());
             self.all.add(said.is_some(), wanted.is_some());
             // A finding that is wrongly serious counts as a second mistake.
             self.serious
@@ -114,7 +118,7 @@ impl Corpus {
                 _ => continue,
             };
             self.mistakes
-                .push(format!("{how}: {name} in {}", text.name));
+                .push(format!("{how}: {check} in {}", text.name));
         }
     }
 }
@@ -138,12 +142,11 @@ impl fmt::Display for Corpus {
 
 #[test]
 fn remarks_are_right() {
-    let known: BTreeSet<&str> = EXPLANATIONS.iter().map(|it| it.name).collect();
+    let known: BTreeSet<CheckId> = EXPLANATIONS.iter().map(|it| it.name).collect();
     let mut corpus = Corpus::default();
     for text in read() {
-        for name in &text.expected {
-            let name = name.trim_end_matches('!');
-            assert!(known.contains(name), "{}: {name}", text.name);
+        for check in text.expected.keys() {
+            assert!(known.contains(check), "{}: {check}", text.name);
         }
         corpus.judge(&text);
     }
@@ -155,20 +158,20 @@ fn remarks_are_right() {
 
 #[test]
 fn mistakes_are_counted() {
-    let text = |expected: &[&str]| Text {
+    let text = |findings: &[&str]| Text {
         name: "x.md".to_owned(),
-        expected: expected.iter().map(|name| (*name).to_owned()).collect(),
+        expected: findings.iter().map(|it| expected(it)).collect(),
         text:
             "| server | req/s | Success |\n|--|--|--|\n| a | 9000 | 100% |\n| b | 700 | 87.4% |\n"
                 .to_owned(),
     };
     let mut corpus = Corpus::default();
-    for expected in [
+    for findings in [
         &["errors!", "too-few-runs"][..],
         &["errors", "too-few-runs"],
         &["ceiling", "too-few-runs"],
     ] {
-        corpus.judge(&text(expected));
+        corpus.judge(&text(findings));
     }
     let all = (corpus.all.right, corpus.all.wrong, corpus.all.missed);
     assert_eq!(all, (5, 1, 1));

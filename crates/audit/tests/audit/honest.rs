@@ -1,6 +1,6 @@
 //! Outputs and texts with nothing wrong in them raise nothing.
 
-use prony_audit::{Remark, audit};
+use prony_audit::{CheckId, Remark, audit};
 
 fn remarks(name: &str, text: &str) -> Vec<Remark> {
     audit(&[(name.to_owned(), text.to_owned())]).remarks
@@ -40,8 +40,8 @@ fn short_runs_are_only_short() {
         "weighttp-0.5.txt",
     ] {
         let remarks = remarks(name, &elsewhere(name));
-        let names: Vec<&str> = remarks.iter().map(|r| r.finding.name.as_str()).collect();
-        assert_eq!(names, ["too-short"], "{name}");
+        let names: Vec<CheckId> = remarks.iter().map(|r| r.finding.name).collect();
+        assert_eq!(names, [CheckId::TooShort], "{name}");
     }
 }
 
@@ -49,8 +49,8 @@ fn short_runs_are_only_short() {
 #[test]
 fn wrk_invents_even_with_a_good_server() {
     let remarks = remarks("wrk.txt", &elsewhere("wrk.txt"));
-    let names: Vec<&str> = remarks.iter().map(|r| r.finding.name.as_str()).collect();
-    assert_eq!(names, ["littles-law", "back-filled"]);
+    let names: Vec<CheckId> = remarks.iter().map(|r| r.finding.name).collect();
+    assert_eq!(names, [CheckId::LittlesLaw, CheckId::BackFilled]);
 }
 
 /// A page as one would wish it: every server three times, on two machines, with figures that fit.

@@ -6,7 +6,7 @@
 //! The texts themselves belong to others and are not part of the repository. To audit complete copies
 //! in a folder: `PRONY_PUBLISHED_TEXTS=folder cargo test -p prony-audit --test audit -- --ignored`.
 
-use prony_audit::{Remark, Severity, audit};
+use prony_audit::{CheckId, Remark, Severity, audit};
 use std::collections::BTreeSet;
 
 fn remarks(name: &str, text: &str) -> Vec<Remark> {
@@ -14,16 +14,10 @@ fn remarks(name: &str, text: &str) -> Vec<Remark> {
 }
 
 /// The remarks as name, severity and lines, in order of their names.
-fn told(remarks: &[Remark]) -> Vec<(&str, Severity, &[usize])> {
+fn told(remarks: &[Remark]) -> Vec<(CheckId, Severity, &[usize])> {
     let mut told: Vec<_> = remarks
         .iter()
-        .map(|r| {
-            (
-                r.finding.name.as_str(),
-                r.finding.severity,
-                r.lines.as_slice(),
-            )
-        })
+        .map(|r| (r.finding.name, r.finding.severity, r.lines.as_slice()))
         .collect();
     told.sort_by_key(|(name, _, lines)| (*name, lines.first().copied()));
     told
@@ -80,29 +74,35 @@ fn slides_with_a_copied_table() {
         told(&remarks),
         [
             (
-                "mean-disagrees",
+                CheckId::MeanDisagrees,
                 Severity::Serious,
                 &[32, 33, 34, 35, 36, 37, 38, 39][..]
             ),
             (
-                "repeated-rows",
+                CheckId::RepeatedRows,
                 Severity::Serious,
                 &[14, 16, 18, 32, 34, 36]
             ),
             (
-                "spread-exceeds-effect",
+                CheckId::SpreadExceedsEffect,
                 Severity::Note,
                 &[14, 15, 16, 17, 18, 19, 32, 33, 34, 35, 36, 37]
             ),
             (
-                "syn-retransmit",
+                CheckId::SynRetransmit,
                 Severity::Warning,
                 &[5, 15, 18, 19, 33, 36, 37]
             ),
-            ("too-short", Severity::Warning, &[14, 16, 18, 32, 34, 36]),
+            (
+                CheckId::TooShort,
+                Severity::Warning,
+                &[14, 16, 18, 32, 34, 36]
+            ),
         ]
     );
-    let wrong = &remarks.iter().find(|r| r.finding.name == "mean-disagrees");
+    let wrong = &remarks
+        .iter()
+        .find(|r| r.finding.name == CheckId::MeanDisagrees);
     let text = &wrong.unwrap().finding.text;
     assert!(
         text.contains("Node.js 2640.38 where its figures give 2224.30"),
@@ -131,7 +131,7 @@ fn an_article_with_charts() {
     let remarks = remarks("article.md", ARTICLE);
     assert_eq!(
         told(&remarks),
-        [("rate-is-connections", Severity::Warning, &[5][..])]
+        [(CheckId::RateIsConnections, Severity::Warning, &[5][..])]
     );
 }
 
@@ -166,22 +166,25 @@ fn a_readme_with_ratios_within_the_spread() {
         text += &format!("##### Difference\n\nFinatra / Finagle = {ratio:.9}\n\n");
     }
     let remarks = remarks("README.md", &text);
-    let names: Vec<&str> = told(&remarks).iter().map(|(name, ..)| *name).collect();
+    let names: Vec<CheckId> = told(&remarks).iter().map(|(name, ..)| *name).collect();
     assert_eq!(
         names,
         [
-            "back-filled",
-            "co-located",
-            "errors",
-            "spread-exceeds-effect"
+            CheckId::BackFilled,
+            CheckId::CoLocated,
+            CheckId::Errors,
+            CheckId::SpreadExceedsEffect
         ]
     );
-    let of = |name: &str| remarks.iter().find(|r| r.finding.name == name).unwrap();
+    let of = |name: CheckId| remarks.iter().find(|r| r.finding.name == name).unwrap();
     // The mean time between two requests is 10.5 ms: one mean lies visibly above its own.
     let lines: Vec<&str> = text.lines().collect();
     let mean = |line: &usize| lines[line - 1].contains("11.14ms");
-    assert!(of("back-filled").lines.iter().all(mean), "{remarks:?}");
-    let errors = of("errors");
+    assert!(
+        of(CheckId::BackFilled).lines.iter().all(mean),
+        "{remarks:?}"
+    );
+    let errors = of(CheckId::Errors);
     assert_eq!(errors.lines.len(), 6);
     assert!(
         errors
@@ -189,7 +192,7 @@ fn a_readme_with_ratios_within_the_spread() {
             .iter()
             .all(|line| lines[line - 1].contains("Socket errors"))
     );
-    let spread = of("spread-exceeds-effect");
+    let spread = of(CheckId::SpreadExceedsEffect);
     assert_eq!(spread.finding.severity, Severity::Serious);
     for claim in ["0.96452", "0.99678", "1.07108"] {
         assert!(spread.finding.text.contains(claim), "{claim}: {spread:?}");
@@ -198,8 +201,8 @@ fn a_readme_with_ratios_within_the_spread() {
     // A ratio that is not that of its figures would be named.
     let wrong = text.replace("Finatra / Finagle = 0.96", "Finatra / Finagle = 0.97");
     let raised = audit(&[("README.md".to_owned(), wrong)]).remarks;
-    let raised: BTreeSet<&str> = raised.iter().map(|r| r.finding.name.as_str()).collect();
-    assert!(raised.contains("ratio-disagrees"), "{raised:?}");
+    let raised: BTreeSet<CheckId> = raised.iter().map(|r| r.finding.name).collect();
+    assert!(raised.contains(&CheckId::RatioDisagrees), "{raised:?}");
 }
 
 /// An output under a label.
@@ -270,7 +273,7 @@ fn a_log_of_gateways_at_their_upstream() {
     text += "```\n";
     let remarks = remarks("wrk.md", &text);
     let lines: Vec<&str> = text.lines().collect();
-    let of = |name: &str| -> (Severity, Vec<&str>) {
+    let of = |name: CheckId| -> (Severity, Vec<&str>) {
         let found: Vec<&Remark> = remarks.iter().filter(|r| r.finding.name == name).collect();
         let [only] = found[..] else {
             panic!("{name}: {found:?} of {remarks:?}");
@@ -279,34 +282,34 @@ fn a_log_of_gateways_at_their_upstream() {
         (only.finding.severity, texts.collect())
     };
     let rate = |rate: &str| format!("Requests/sec:  {rate}");
-    let (severity, at) = of("ceiling");
+    let (severity, at) = of(CheckId::Ceiling);
     assert_eq!(severity, Severity::Serious);
     assert_eq!(at, [rate("45667.17"), rate("47885.84"), rate("47885.28")]);
     assert_eq!(
-        of("label-disagrees"),
+        of(CheckId::LabelDisagrees),
         (
             Severity::Serious,
             vec!["c256-t8", "8 threads and 128 connections"]
         )
     );
-    let (severity, at) = of("littles-law");
+    let (severity, at) = of(CheckId::LittlesLaw);
     assert_eq!((severity, at.len()), (Severity::Serious, 1));
     assert!(at[0].starts_with("Latency    88.21ms"), "{at:?}");
-    assert_eq!(of("garbled-cell").1.len(), 1);
-    assert_eq!(of("hosts-mixed").1.len(), 3);
-    assert_eq!(of("too-few-runs").0, Severity::Warning);
-    assert_eq!(of("errors").1, of("time-outs-missing").1);
-    let names: BTreeSet<&str> = remarks.iter().map(|r| r.finding.name.as_str()).collect();
+    assert_eq!(of(CheckId::GarbledCell).1.len(), 1);
+    assert_eq!(of(CheckId::HostsMixed).1.len(), 3);
+    assert_eq!(of(CheckId::TooFewRuns).0, Severity::Warning);
+    assert_eq!(of(CheckId::Errors).1, of(CheckId::TimeOutsMissing).1);
+    let names: BTreeSet<CheckId> = remarks.iter().map(|r| r.finding.name).collect();
     let expected = [
-        "back-filled",
-        "ceiling",
-        "errors",
-        "garbled-cell",
-        "hosts-mixed",
-        "label-disagrees",
-        "littles-law",
-        "time-outs-missing",
-        "too-few-runs",
+        CheckId::BackFilled,
+        CheckId::Ceiling,
+        CheckId::Errors,
+        CheckId::GarbledCell,
+        CheckId::HostsMixed,
+        CheckId::LabelDisagrees,
+        CheckId::LittlesLaw,
+        CheckId::TimeOutsMissing,
+        CheckId::TooFewRuns,
     ];
     assert_eq!(names, BTreeSet::from(expected));
 }
@@ -370,7 +373,7 @@ fn a_list_of_echo_servers() {
     let lines = [22, 23, 24, 35, 36, 37, 48, 49, 50];
     assert_eq!(
         told(&found),
-        [("sleep-in-window", Severity::Serious, &lines[..])]
+        [(CheckId::SleepInWindow, Severity::Serious, &lines[..])]
     );
     let text = &found[0].finding.text;
     assert!(text.contains("117,037 is really 132,550"), "{text}");
@@ -378,24 +381,27 @@ fn a_list_of_echo_servers() {
     // A server whose runs differ by more than it differs from its neighbour.
     let wide = ECHOES.replace("117036.86", "149036.86");
     let found = remarks("README.rst", &wide);
-    let names: Vec<&str> = told(&found).iter().map(|(name, ..)| *name).collect();
-    assert_eq!(names, ["sleep-in-window", "spread-exceeds-effect"]);
+    let names: Vec<CheckId> = told(&found).iter().map(|(name, ..)| *name).collect();
+    assert_eq!(
+        names,
+        [CheckId::SleepInWindow, CheckId::SpreadExceedsEffect]
+    );
 }
 
 /// A finding of one of the whole texts: the number that its file's name begins with, the finding's
 /// name and severity, and its lines.
-type Expected = (&'static str, &'static str, Severity, &'static [usize]);
+type Expected = (&'static str, CheckId, Severity, &'static [usize]);
 
 const WHOLE: [Expected; 24] = [
     (
         "000",
-        "repeated-rows",
+        CheckId::RepeatedRows,
         Severity::Serious,
         &[178, 184, 190, 196, 202, 231, 236, 241, 246, 251],
     ),
     (
         "000",
-        "mean-disagrees",
+        CheckId::MeanDisagrees,
         Severity::Serious,
         &[
             232, 233, 234, 235, 237, 238, 239, 240, 242, 243, 244, 245, 247, 248, 249, 250, 252,
@@ -404,13 +410,13 @@ const WHOLE: [Expected; 24] = [
     ),
     (
         "000",
-        "syn-retransmit",
+        CheckId::SynRetransmit,
         Severity::Warning,
         &[152, 181, 199, 200, 205, 206, 234, 249, 250, 254, 255],
     ),
     (
         "000",
-        "too-short",
+        CheckId::TooShort,
         Severity::Warning,
         &[
             179, 182, 185, 188, 191, 194, 197, 200, 203, 206, 232, 235, 237, 240, 242, 245, 247,
@@ -419,7 +425,7 @@ const WHOLE: [Expected; 24] = [
     ),
     (
         "000",
-        "spread-exceeds-effect",
+        CheckId::SpreadExceedsEffect,
         Severity::Note,
         &[
             179, 180, 181, 182, 185, 186, 187, 188, 191, 192, 193, 194, 197, 198, 199, 200, 203,
@@ -427,35 +433,40 @@ const WHOLE: [Expected; 24] = [
             249, 250, 252, 253, 254, 255,
         ],
     ),
-    ("001", "rate-is-connections", Severity::Warning, &[30]),
+    ("001", CheckId::RateIsConnections, Severity::Warning, &[30]),
     (
         "002",
-        "spread-exceeds-effect",
+        CheckId::SpreadExceedsEffect,
         Severity::Serious,
         &[56, 71, 77, 96, 111, 117, 136, 151, 157],
     ),
     (
         "002",
-        "back-filled",
+        CheckId::BackFilled,
         Severity::Warning,
         &[52, 67, 92, 107, 147],
     ),
     (
         "002",
-        "errors",
+        CheckId::Errors,
         Severity::Warning,
         &[55, 70, 95, 110, 135, 150],
     ),
-    ("002", "littles-law", Severity::Warning, &[67, 107, 147]),
     (
         "002",
-        "co-located",
+        CheckId::LittlesLaw,
+        Severity::Warning,
+        &[67, 107, 147],
+    ),
+    (
+        "002",
+        CheckId::CoLocated,
         Severity::Note,
         &[48, 49, 63, 64, 88, 89, 103, 104, 128, 129, 143, 144],
     ),
     (
         "003",
-        "littles-law",
+        CheckId::LittlesLaw,
         Severity::Serious,
         &[
             117, 133, 149, 165, 181, 197, 212, 229, 244, 279, 295, 311, 343, 359, 376, 393, 477,
@@ -464,15 +475,25 @@ const WHOLE: [Expected; 24] = [
     ),
     (
         "003",
-        "ceiling",
+        CheckId::Ceiling,
         Severity::Serious,
         &[205, 221, 237, 252, 351, 368, 385, 402, 501, 517, 533, 550],
     ),
-    ("003", "label-disagrees", Severity::Serious, &[389, 391]),
-    ("003", "label-disagrees", Severity::Serious, &[537, 539]),
     (
         "003",
-        "hosts-mixed",
+        CheckId::LabelDisagrees,
+        Severity::Serious,
+        &[389, 391],
+    ),
+    (
+        "003",
+        CheckId::LabelDisagrees,
+        Severity::Serious,
+        &[537, 539],
+    ),
+    (
+        "003",
+        CheckId::HostsMixed,
         Severity::Warning,
         &[
             114, 130, 146, 162, 178, 194, 209, 226, 241, 260, 276, 292, 308, 324, 340, 356, 373,
@@ -481,7 +502,7 @@ const WHOLE: [Expected; 24] = [
     ),
     (
         "003",
-        "back-filled",
+        CheckId::BackFilled,
         Severity::Warning,
         &[
             117, 133, 149, 165, 181, 197, 212, 229, 244, 279, 295, 311, 343, 359, 376, 393, 445,
@@ -490,7 +511,7 @@ const WHOLE: [Expected; 24] = [
     ),
     (
         "003",
-        "too-few-runs",
+        CheckId::TooFewRuns,
         Severity::Warning,
         &[
             125, 141, 157, 173, 189, 205, 221, 237, 271, 287, 303, 319, 335, 351, 368, 385, 421,
@@ -499,20 +520,20 @@ const WHOLE: [Expected; 24] = [
     ),
     (
         "003",
-        "errors",
+        CheckId::Errors,
         Severity::Warning,
         &[220, 367, 384, 401, 549],
     ),
-    ("003", "garbled-cell", Severity::Warning, &[311]),
+    ("003", CheckId::GarbledCell, Severity::Warning, &[311]),
     (
         "003",
-        "time-outs-missing",
+        CheckId::TimeOutsMissing,
         Severity::Warning,
         &[367, 384, 401, 549],
     ),
     (
         "004",
-        "sleep-in-window",
+        CheckId::SleepInWindow,
         Severity::Serious,
         &[
             49, 50, 51, 61, 62, 63, 75, 76, 77, 89, 90, 91, 93, 94, 95, 112, 113, 114, 131, 132,
@@ -521,10 +542,10 @@ const WHOLE: [Expected; 24] = [
             295, 296, 297, 301, 302, 303, 312, 313, 314, 327, 328, 329,
         ],
     ),
-    ("004", "too-short", Severity::Warning, &[208, 209]),
+    ("004", CheckId::TooShort, Severity::Warning, &[208, 209]),
     (
         "004",
-        "spread-exceeds-effect",
+        CheckId::SpreadExceedsEffect,
         Severity::Note,
         &[
             49, 50, 51, 61, 62, 63, 75, 76, 77, 89, 90, 91, 93, 94, 95, 112, 113, 114, 131, 132,

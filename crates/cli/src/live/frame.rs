@@ -1,6 +1,6 @@
 //! Contents of a live view, as plain data.
 
-use prony_record::{Phase, Window};
+use prony_record::{CheckId, Phase, Window};
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -22,8 +22,8 @@ pub struct Frame {
     pub load: Load,
     /// Results so far: names, each with its result in words.
     pub known: Vec<(String, String)>,
-    /// Checks that have fired: their names, and what they say.
-    pub checks: Vec<(String, String)>,
+    /// Checks that have fired: each with its text.
+    pub checks: Vec<(CheckId, String)>,
     /// The user has had enough.
     pub interrupted: bool,
 }

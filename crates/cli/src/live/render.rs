@@ -77,8 +77,8 @@ pub fn render(
         let gap = " ".repeat(longest.unwrap_or(0) - measure_text_width(&name) + 2);
         lines.push(format!("  {name}{gap}{}", clean(text)));
     }
-    for (name, text) in frame.checks.iter().take(CHECKS) {
-        let text = format!("! {}: {}", clean(name), clean(text));
+    for (check, text) in frame.checks.iter().take(CHECKS) {
+        let text = format!("! {check}: {}", clean(text));
         lines.push(format!("  {}", look.warn(&text)));
     }
     if frame.checks.len() > CHECKS {

@@ -4,7 +4,7 @@ use crate::Ended;
 use crate::args::Audit;
 use crate::built;
 use miette::Result;
-use prony_checks::Explanation;
+use prony_checks::{CheckId, Explanation};
 use schemars::Schema;
 
 pub fn main(_args: &Audit) -> Result<Ended> {
@@ -14,7 +14,7 @@ pub fn main(_args: &Audit) -> Result<Ended> {
 /// There are no checks of audits.
 pub const EXPLANATIONS: [Explanation; 0] = [];
 
-pub fn example(_check: &str) -> Option<&'static str> {
+pub fn example(_check: CheckId) -> Option<&'static str> {
     None
 }
 

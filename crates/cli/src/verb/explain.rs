@@ -5,7 +5,7 @@ use crate::args::Explain;
 use crate::built;
 use crate::verb::audit;
 use miette::{IntoDiagnostic, Result};
-use prony_checks::Explanation;
+use prony_checks::{CheckId, Explanation};
 use serde::Serialize;
 
 /// An explanation, and of what its check is: some have a check of the same name in an audit, which
@@ -35,10 +35,11 @@ pub fn main(args: &Explain) -> Result<Ended> {
     });
     let mut chosen: Vec<Told> = measured.chain(audited).collect();
     if let Some(name) = &args.check {
-        let mut names: Vec<&str> = chosen.iter().map(|it| it.explanation.name).collect();
+        let mut names: Vec<&str> = chosen.iter().map(|it| it.explanation.name.word()).collect();
         names.sort_unstable();
         names.dedup();
-        chosen.retain(|it| it.explanation.name == *name);
+        let wanted = CheckId::of_word(name);
+        chosen.retain(|it| Some(it.explanation.name) == wanted);
         if chosen.is_empty() {
             let others = match built::lacks("audit") {
                 true => "; this prony was built without `audit`, which has further checks",

@@ -15,7 +15,7 @@ use prony_record::published::Published;
 use prony_record::times::EffectiveSamples;
 use prony_record::trial::Figures;
 use prony_record::{
-    Distributions, Failure, Finding, Host, Load, Measurement, Phase, Recording, RunFacts,
+    CheckId, Distributions, Failure, Finding, Host, Load, Measurement, Phase, Recording, RunFacts,
     RunStatus, Severity, Step, Subject, Trial, TrialStatus, Window,
 };
 
@@ -68,7 +68,7 @@ fn trial(ordinal: u32) -> Recording {
     let mut seen = Measurement::default();
     seen.generator.busy = 0.1 + 0.2;
     seen.checks.push(Finding {
-        name: "errors".to_owned(),
+        name: CheckId::Errors,
         severity: Severity::Serious,
         text: "many".to_owned(),
     });

@@ -3,8 +3,8 @@
 use prony_notebook::{Notebook, RunId, TrialId, Wanted};
 use prony_record::trial::Figures;
 use prony_record::{
-    Distributions, Finding, Host, Load, Measurement, Recording, RunFacts, RunStatus, Severity,
-    Subject, Trial, TrialStatus,
+    CheckId, Distributions, Finding, Host, Load, Measurement, Recording, RunFacts, RunStatus,
+    Severity, Subject, Trial, TrialStatus,
 };
 
 fn begin(notebook: &Notebook, name: &str, title: &str) -> RunId {
@@ -154,13 +154,13 @@ fn runs_are_narrowed_down() {
 fn findings_are_counted_by_run() {
     let mut notebook = Notebook::in_memory().unwrap();
     let (one, two) = (begin(&notebook, "a", "A"), begin(&notebook, "b", "B"));
-    let finding = |name: &str, severity| Finding {
-        name: name.into(),
+    let finding = |name, severity| Finding {
+        name,
         severity,
         text: "why".into(),
     };
-    let noisy = finding("noisy", Severity::Warning);
-    let short = finding("short", Severity::Note);
+    let noisy = finding(CheckId::NoisyHost, Severity::Warning);
+    let short = finding(CheckId::TooShort, Severity::Note);
     for (ordinal, checks) in (0..).zip([vec![noisy.clone(), short], vec![noisy], vec![]]) {
         add(&mut notebook, one, ordinal, |trial| {
             trial.observation.as_mut().unwrap().checks = checks;
@@ -170,17 +170,41 @@ fn findings_are_counted_by_run() {
     let found = notebook.findings(&[one, two]).unwrap();
     let words: Vec<_> = found[&one]
         .iter()
-        .map(|found| (&*found.name, found.severity, found.trials))
+        .map(|found| (found.name, found.severity, found.trials))
         .collect();
     assert_eq!(
         words,
         [
-            ("noisy", Severity::Warning, 2),
-            ("short", Severity::Note, 1)
+            (CheckId::NoisyHost, Severity::Warning, 2),
+            (CheckId::TooShort, Severity::Note, 1)
         ]
     );
     assert!(!found.contains_key(&two));
     assert!(notebook.findings(&[]).unwrap().is_empty());
+}
+
+#[test]
+fn a_check_that_prony_does_not_know_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notebook.db");
+    let mut notebook = Notebook::open(&path).unwrap();
+    let run = begin(&notebook, "a", "A");
+    add(&mut notebook, run, 0, |trial| {
+        trial.observation.as_mut().unwrap().checks = vec![Finding {
+            name: CheckId::NoisyHost,
+            severity: Severity::Warning,
+            text: "why".into(),
+        }];
+    });
+    let other = rusqlite::Connection::open(&path).unwrap();
+    let renamed = "UPDATE trial SET observation_json = replace(observation_json, 'noisy-host', 'later-check')";
+    assert_eq!(other.execute(renamed, []).unwrap(), 1);
+    let error = notebook.findings(&[run]).unwrap_err();
+    let text = format!("{error}: {:?}", std::error::Error::source(&error));
+    assert!(text.contains("later-check"), "{text}");
+    let error = notebook.trials(run).unwrap_err();
+    let text = format!("{error}: {:?}", std::error::Error::source(&error));
+    assert!(text.contains("unknown variant `later-check`"), "{text}");
 }
 
 #[test]

@@ -208,11 +208,7 @@ fn table(cells: &[&CellReport]) -> Table {
             let value = cell.ratio.as_ref().and_then(pick);
             value.map_or("–".to_owned(), |value| format!("{value:.3}"))
         };
-        let checks: Vec<&str> = cell
-            .checks
-            .iter()
-            .map(|check| check.name.as_str())
-            .collect();
+        let checks: Vec<&str> = cell.checks.iter().map(|check| check.name.word()).collect();
         table.row([
             cell.label(),
             precise(rate.value()),

@@ -91,7 +91,7 @@ fn row(material: &Material, part: &Part) -> [String; COLUMNS.len()] {
         measured(&|seen| seen.durations.warmup_ns.to_string()),
         measured(&|seen| seen.warmed_up.to_string()),
         measured(&|seen| {
-            let names = seen.checks.iter().map(|check| check.name.as_str());
+            let names = seen.checks.iter().map(|check| check.name.word());
             names.collect::<Vec<_>>().join(" ")
         }),
         trial.server_version.clone().unwrap_or_default(),

@@ -59,7 +59,7 @@ pub fn markdown(material: &Material) -> String {
         let _ = writeln!(
             out,
             "- {word}: {} ({}): {}",
-            code(&raised.finding.name),
+            code(raised.finding.name.word()),
             plain(&raised.servers.join(", ")),
             plain(&raised.finding.text)
         );
@@ -130,7 +130,7 @@ fn checks(out: &mut String, all: &[Finding]) {
             out,
             "- {}: {}: {}",
             severity(found),
-            code(&found.name),
+            code(found.name.word()),
             plain(&found.text)
         );
     }
@@ -200,7 +200,11 @@ fn table(out: &mut String, cells: &[&CellReport]) {
             .ratio
             .as_ref()
             .and_then(prony_stats::Estimate::interval);
-        let checks: Vec<String> = cell.checks.iter().map(|check| plain(&check.name)).collect();
+        let checks: Vec<String> = cell
+            .checks
+            .iter()
+            .map(|check| plain(check.name.word()))
+            .collect();
         let mut row = vec![
             plain(&cell.label()),
             show::per(rate.value()),

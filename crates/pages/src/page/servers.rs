@@ -140,6 +140,6 @@ fn judged(part: &Part) -> String {
         words.extend(trial.failure.as_ref().map(|failure| failure.step.phrase()));
     }
     let checks = part.measured().into_iter().flat_map(|seen| &seen.checks);
-    words.extend(checks.map(|check| check.name.as_str()));
+    words.extend(checks.map(|check| check.name.word()));
     words.join(", ")
 }

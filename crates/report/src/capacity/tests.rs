@@ -2,7 +2,7 @@ use super::*;
 use crate::table::UNLIMITED;
 use prony_record::design::Pilot;
 use prony_record::service::Unclear;
-use prony_record::{Finding, Percentiles, Severity};
+use prony_record::{CheckId, Finding, Percentiles, Severity};
 
 fn step(rate: f64, kept: bool) -> RateStep {
     RateStep {
@@ -111,7 +111,7 @@ fn a_range_with_its_reason_and_its_checks() {
             ],
         },
         checks: vec![Finding {
-            name: "noisy-host".into(),
+            name: CheckId::NoisyHost,
             severity: Severity::Warning,
             text: "in 9 of 31 trials: other processes".into(),
         }],

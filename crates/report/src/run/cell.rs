@@ -2,7 +2,7 @@
 
 use super::{ByCell, CellReport, FailureReport, MicrosecondsPerRequest, RunHead};
 use prony_checks::{ceiling, spread_exceeds_effect};
-use prony_record::{Finding, Latency, Measurement, Step, Trial};
+use prony_record::{CheckId, Finding, Latency, Measurement, Step, Trial};
 use prony_stats::compare::Better;
 use prony_stats::mean::mean;
 use prony_stats::ratio::{paired_log_ratio, paired_log_ratio_among};
@@ -203,13 +203,13 @@ fn ratio(trials: &[&Trial], baseline: &[&Trial], servers: usize) -> Option<Estim
 
 /// Each check once, at its most serious, with how many of the trials raised it.
 fn merge_findings(trials: &[&Trial]) -> Vec<Finding> {
-    let mut merged: BTreeMap<&str, (u64, &Finding)> = BTreeMap::new();
+    let mut merged: BTreeMap<CheckId, (u64, &Finding)> = BTreeMap::new();
     for finding in trials
         .iter()
         .filter_map(|trial| trial.observation.as_ref())
         .flat_map(|seen| &seen.checks)
     {
-        let entry = merged.entry(finding.name.as_str()).or_insert((0, finding));
+        let entry = merged.entry(finding.name).or_insert((0, finding));
         entry.0 += 1;
         if finding.severity > entry.1.severity {
             entry.1 = finding;

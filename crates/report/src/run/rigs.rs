@@ -134,6 +134,7 @@ pub(super) fn text(rigs: &[RigReport], width: usize) -> String {
 mod tests {
     use super::*;
     use crate::run::tests::trial;
+    use prony_record::CheckId;
     use prony_record::Measurement;
 
     fn on(rig: &str, round: u32, server: &str, rate: f64) -> Trial {
@@ -166,7 +167,7 @@ mod tests {
         assert_eq!((rigs[0].rounds, rigs[0].trials), (2, 4));
         let beside = rigs[1].throughput.unwrap() / rigs[0].throughput.unwrap();
         assert!((0.79..0.81).contains(&beside), "{beside}");
-        assert_eq!(found.unwrap().name, "rigs-differ");
+        assert_eq!(found.unwrap().name, CheckId::RigsDiffer);
         assert!(text(&rigs, 80).contains("h2"));
         assert!(
             sentence(&rigs).contains("h1 2 rounds (1.1"),

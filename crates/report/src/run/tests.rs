@@ -78,7 +78,7 @@ fn cells_are_compared_within_rounds() {
     assert!(
         b.checks
             .iter()
-            .any(|finding| finding.name == "spread-exceeds-effect")
+            .any(|finding| finding.name == CheckId::SpreadExceedsEffect)
     );
     assert!(
         report
@@ -240,7 +240,11 @@ fn gateways_at_their_upstreams_rate_measure_the_upstream() {
     let raised: Vec<&str> = report
         .cells
         .iter()
-        .filter(|cell| cell.checks.iter().any(|check| check.name == "ceiling"))
+        .filter(|cell| {
+            cell.checks
+                .iter()
+                .any(|check| check.name == CheckId::Ceiling)
+        })
         .map(|cell| cell.server.as_str())
         .collect();
     assert_eq!(raised, ["quick"]);

@@ -4,8 +4,8 @@ use super::{CellReport, Raised, RunReport};
 use crate::show;
 use crate::table::{Align, Table};
 use crate::why::capital;
+use prony_record::Step;
 use prony_record::verdict::Verdict;
-use prony_record::{Finding, Step};
 use prony_stats::Estimate;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -103,7 +103,7 @@ impl RunReport {
         let mut labels: Vec<String> = self.cells.iter().map(CellReport::label).collect();
         labels.sort_unstable();
         labels.dedup();
-        let lines: Vec<Finding> = self
+        let lines: Vec<String> = self
             .findings()
             .into_iter()
             .map(|Raised { servers, finding }| {
@@ -116,14 +116,14 @@ impl RunReport {
                     [first, ..] => (servers.join(", "), format!("{first}: {}", finding.text)),
                     [] => (String::new(), finding.text),
                 };
-                Finding {
-                    name: format!("{} ({who})", finding.name),
-                    text,
-                    ..finding
-                }
+                show::finding_line(
+                    finding.severity,
+                    &format!("{} ({who})", finding.name),
+                    &text,
+                )
             })
             .collect();
-        show::findings(&lines)
+        show::finding_lines(&lines)
     }
 
     /// Cost of encryption and HTTP/2, a line for each server and load.

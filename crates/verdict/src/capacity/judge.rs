@@ -2,16 +2,16 @@
 
 use prony_record::service::{Limited, Limits, Outcome, Unclear};
 use prony_record::times::percentile;
-use prony_record::{Finding, Outcomes, Resources, SECOND, Severity, Times};
+use prony_record::{CheckId, Finding, Outcomes, Resources, SECOND, Severity, Times};
 use prony_stats::threshold::MOST;
 
 /// Checks that break a rate, besides its limits: the generator's own lateness is in the response times,
 /// so the limits count it already.
-const BREAKING: [&str; 4] = [
-    "rate-missed",
-    "connections-limit",
-    "wrong-answers",
-    "unsolicited",
+const BREAKING: [CheckId; 4] = [
+    CheckId::RateMissed,
+    CheckId::ConnectionsLimit,
+    CheckId::WrongAnswers,
+    CheckId::Unsolicited,
 ];
 /// Response times beyond a limit that are certainly too many, for a percentile of which no more than [`BEYOND`] are
 /// expected there.
@@ -139,9 +139,9 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
         broken.push(format!("{:.2}% errors", errors * 100.0));
         (by_lateness, only_few) = (false, false);
     }
-    for name in BREAKING {
-        if raised(shown.checks, name).is_some() {
-            broken.push(name.to_owned());
+    for check in BREAKING {
+        if raised(shown.checks, check).is_some() {
+            broken.push(check.to_string());
             excess = excess.max(MOST);
             (by_lateness, only_few) = (false, false);
         }
@@ -187,21 +187,23 @@ fn judged(n: f64, share: f64) -> bool {
 /// Cause other than the server that may have broken a limit; None where the server must have broken it.
 fn doubt(shown: &Shown<'_>, by_lateness: bool) -> Option<Unclear> {
     // No other process makes an answer wrong, or speaks for the server.
-    let lies = |name| raised(shown.checks, name).is_some();
-    if lies("wrong-answers") || lies("unsolicited") {
+    let lies = |check| raised(shown.checks, check).is_some();
+    if lies(CheckId::WrongAnswers) || lies(CheckId::Unsolicited) {
         return None;
     }
-    if lies("connections-limit") {
+    if lies(CheckId::ConnectionsLimit) {
         return Some(Unclear::TooFewConnections);
     }
     // As a note it says that the server was as busy as the generator.
-    if raised(shown.checks, "generator-saturated").is_some_and(|it| it.severity > Severity::Note) {
+    if raised(shown.checks, CheckId::GeneratorSaturated)
+        .is_some_and(|it| it.severity > Severity::Note)
+    {
         return Some(Unclear::SaturatedGenerator);
     }
-    if by_lateness && raised(shown.checks, "schedule-lag").is_some() {
+    if by_lateness && raised(shown.checks, CheckId::ScheduleLag).is_some() {
         return Some(Unclear::LateGenerator);
     }
-    let noisy = raised(shown.checks, "noisy-host").is_some();
+    let noisy = raised(shown.checks, CheckId::NoisyHost).is_some();
     (noisy && !out_of_reach(shown)).then_some(Unclear::NoisyHost)
 }
 
@@ -227,8 +229,8 @@ fn out_of_reach(shown: &Shown<'_>) -> bool {
         || busy_threads > resources.threads.max(1) as f64 * THREADS_MARGIN
 }
 
-fn raised<'a>(checks: &'a [Finding], name: &str) -> Option<&'a Finding> {
-    checks.iter().find(|check| check.name == name)
+fn raised(checks: &[Finding], check: CheckId) -> Option<&Finding> {
+    checks.iter().find(|found| found.name == check)
 }
 
 /// A percentile in milliseconds; 0 without samples.
@@ -261,9 +263,9 @@ mod tests {
         }
     }
 
-    fn check(name: &str, severity: Severity) -> Finding {
+    fn check(name: CheckId, severity: Severity) -> Finding {
         Finding {
-            name: name.into(),
+            name,
             severity,
             text: String::new(),
         }
@@ -279,7 +281,7 @@ mod tests {
     }
 
     impl Made {
-        fn of(median: u64, tail: u64, checks: &[(&str, Severity)]) -> Self {
+        fn of(median: u64, tail: u64, checks: &[(CheckId, Severity)]) -> Self {
             let mut response = times();
             response.record_n(median * 1_000_000, 1_100).unwrap();
             response.record_n(tail * 1_000_000, 900).unwrap();
@@ -291,7 +293,7 @@ mod tests {
                     ..Outcomes::default()
                 },
                 resources: Resources::default(),
-                checks: checks.iter().map(|(n, s)| check(n, *s)).collect(),
+                checks: checks.iter().map(|(n, s)| check(*n, *s)).collect(),
             }
         }
 
@@ -317,7 +319,7 @@ mod tests {
         }
     }
 
-    const NOISE: (&str, Severity) = ("noisy-host", Severity::Warning);
+    const NOISE: (CheckId, Severity) = (CheckId::NoisyHost, Severity::Warning);
 
     #[test]
     fn every_limit_counts() {
@@ -357,15 +359,15 @@ mod tests {
     fn what_a_noisy_host_may_have_broken_is_unclear() {
         let noisy = Made::of(1, 50, &[NOISE]);
         assert_eq!(noisy.outcome(), Outcome::Unclear(Unclear::NoisyHost));
-        let wrong = ("wrong-answers", Severity::Serious);
+        let wrong = (CheckId::WrongAnswers, Severity::Serious);
         assert_eq!(Made::of(1, 5, &[NOISE, wrong]).outcome(), Outcome::Broken);
-        let unasked = ("unsolicited", Severity::Serious);
+        let unasked = (CheckId::Unsolicited, Severity::Serious);
         assert_eq!(Made::of(1, 5, &[NOISE, unasked]).outcome(), Outcome::Broken);
     }
 
     #[test]
     fn a_rate_out_of_reach_is_broken_whatever_others_used() {
-        let mut noisy = Made::of(1, 50, &[NOISE, ("rate-missed", Severity::Serious)]);
+        let mut noisy = Made::of(1, 50, &[NOISE, (CheckId::RateMissed, Severity::Serious)]);
         // A fifth of all CPUs may have been two fifths of the server's.
         noisy.resources.others_busy = 0.2;
         let at = |rate| noisy.judged_at(rate).outcome();
@@ -388,7 +390,7 @@ mod tests {
 
     #[test]
     fn a_late_generator_is_to_blame_for_what_it_was_late() {
-        let mut late = Made::of(1, 12, &[("schedule-lag", Severity::Warning)]);
+        let mut late = Made::of(1, 12, &[(CheckId::ScheduleLag, Severity::Warning)]);
         late.late.record_n(1_000_000, 2_000).unwrap();
         assert_eq!(late.outcome(), Outcome::Broken, "12 - 1 ms is too long");
         late.late.record_n(3_000_000, 2_000).unwrap();
@@ -397,7 +399,7 @@ mod tests {
 
     #[test]
     fn a_saturated_generator_is_to_blame_unless_the_server_was_busy_too() {
-        let with = |severity| Made::of(1, 50, &[("generator-saturated", severity)]).outcome();
+        let with = |severity| Made::of(1, 50, &[(CheckId::GeneratorSaturated, severity)]).outcome();
         assert_eq!(
             with(Severity::Warning),
             Outcome::Unclear(Unclear::SaturatedGenerator)

@@ -133,7 +133,7 @@ fn the_interval_decides() {
 #[test]
 fn a_serious_check_never_lets_a_condition_hold_and_never_excuses_one() {
     let with_check = |low, high| Subject {
-        serious: vec!["rate-missed".into()],
+        serious: vec![CheckId::RateMissed],
         ..subject(Metric::Percentile(9_900), low, high)
     };
     let p99 = condition("p99 > 10ms");

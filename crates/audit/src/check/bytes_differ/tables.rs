@@ -92,7 +92,7 @@ fn unit(text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::testing::of;
+    use crate::check::testing::{CheckId, of};
     use prony_checks::Severity;
 
     fn table(header: &str, rows: &[&str]) -> String {
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_table_that_has_both() {
         let rows = ["alpha | 73060 | 10.38 MB", "beta | 9171 | 8.95 MB"];
-        let found = of("bytes-differ", &table("Transfer/sec", &rows));
+        let found = of(CheckId::BytesDiffer, &table("Transfer/sec", &rows));
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([3, 4].as_slice(), Severity::Warning)
@@ -116,14 +116,14 @@ mod tests {
             "{found:?}"
         );
         let bare = ["alpha | 25233.36 | 2.12", "beta | 24155.22 | 4.45"];
-        let found = of("bytes-differ", &table("Transfer (MB/s)", &bare));
+        let found = of(CheckId::BytesDiffer, &table("Transfer (MB/s)", &bare));
         assert_eq!(found[0].finding.severity, Severity::Note);
         // The total of a run, bits, and what is nearly alike.
-        assert_eq!(of("bytes-differ", &table("Transferred", &rows)), []);
+        assert_eq!(of(CheckId::BytesDiffer, &table("Transferred", &rows)), []);
         let bits = ["alpha | 73060 | 10.38 Mbit/s", "beta | 9171 | 8.95 Mbit/s"];
-        assert_eq!(of("bytes-differ", &table("Bandwidth", &bits)), []);
+        assert_eq!(of(CheckId::BytesDiffer, &table("Bandwidth", &bits)), []);
         let alike = ["alpha | 73060 | 10.38 MB", "beta | 46326 | 6.72 MB"];
-        assert_eq!(of("bytes-differ", &table("Transfer/sec", &alike)), []);
+        assert_eq!(of(CheckId::BytesDiffer, &table("Transfer/sec", &alike)), []);
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
                 "| | Requests/s | Latency | Throughput/Mb |\n|--|--|--|--|\n| alpha | 115654.4 | 8.15 | 20.62 |\n| beta | 25680.5 | 38.43 | {other} |\n"
             )
         };
-        assert_eq!(of("bytes-differ", &text("9.50"))[0].lines, [3, 4]);
-        assert_eq!(of("bytes-differ", &text("4.62")), []);
+        assert_eq!(of(CheckId::BytesDiffer, &text("9.50"))[0].lines, [3, 4]);
+        assert_eq!(of(CheckId::BytesDiffer, &text("4.62")), []);
     }
 }

@@ -267,14 +267,14 @@ fn percentage(cell: &Cell) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::testing::of;
+    use crate::check::testing::{CheckId, of};
     use prony_checks::Severity;
 
     #[test]
     fn columns_and_rows_of_failures() {
         let table = |rows: &str| format!("| API | Req/sec | Success |\n|--|--|--|\n{rows}");
         let found = of(
-            "errors",
+            CheckId::Errors,
             &table("| a | 9000 | 100% |\n| b | 700 | 87.4% |\n"),
         );
         assert_eq!(
@@ -284,27 +284,30 @@ mod tests {
         assert!(found[0].finding.text.contains("12.6 %"), "{found:?}");
         assert_eq!(
             of(
-                "errors",
+                CheckId::Errors,
                 &table("| a | 9000 | 100% |\n| b | 700 | 100% |\n")
             ),
             []
         );
         let counts = "| API | Req/sec | Errors |\n|--|--|--|\n| a | 9000 | 0 |\n| b | 700 | 12 |\n";
-        assert_eq!(of("errors", counts)[0].finding.severity, Severity::Warning);
+        assert_eq!(
+            of(CheckId::Errors, counts)[0].finding.severity,
+            Severity::Warning
+        );
         let rows = "| | a | b |\n|--|--|--|\n| Num. failures | 0 (0%) | 732 (93.2%) |\n\
                     | Avg. num. requests/sec | 35.6 | 13.1 |\n| Avg. num. failures/sec | 0 | 12.2 |\n";
-        let found = of("errors", rows);
+        let found = of(CheckId::Errors, rows);
         assert!(found[0].finding.text.contains("93.2 %"), "{found:?}");
         let abroad = "| Stack | RPS Médio | Taxa Sucesso | Taxa Erro |\n|--|--|--|--|\n| a | 251.4 | 100% | 0% |\n\
                       | b | 251.08 | 99.16% | 0.84% |\n";
-        let found = of("errors", abroad);
+        let found = of(CheckId::Errors, abroad);
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([4].as_slice(), Severity::Serious)
         );
         assert!(found[0].finding.text.contains("(b 99.16%)"), "{found:?}");
         let per_second = "| Setup | Requests/sec | Failures/sec |\n|--|--|--|\n| one | 80.0 | 4.0 |\n| two | 270.0 | 0.0 |\n";
-        let found = of("errors", per_second);
+        let found = of(CheckId::Errors, per_second);
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([3].as_slice(), Severity::Serious)
@@ -316,34 +319,34 @@ mod tests {
         // How far a rate is off is no failure.
         let spread =
             "| API | Req/sec | Std error % |\n|--|--|--|\n| a | 9000 | 1.2% |\n| b | 700 | 2% |\n";
-        assert_eq!(of("errors", spread), []);
+        assert_eq!(of(CheckId::Errors, spread), []);
     }
 
     #[test]
     fn counts_beside_or_below_the_number_of_requests() {
         let rows = "| Metric | Value | Target |\n|--|--|--|\n| Total Requests | 3,765 | - |\n| Throughput | 19.6 req/s | > 100 req/s |\n\
                     | Total Errors | 1,196 | 5 |\n";
-        let found = of("errors", rows);
+        let found = of(CheckId::Errors, rows);
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([5].as_slice(), Severity::Serious)
         );
         let columns = "| users | Requests | Errors | Avg TPS |\n|--|--|--|--|\n| 200 | 1000 | 0 | 2.7 |\n| 400 | 2000 | 7 | 8 |\n";
-        let found = of("errors", columns);
+        let found = of(CheckId::Errors, columns);
         assert!(
             found[0].finding.text.starts_with("up to 0.350 %"),
             "{found:?}"
         );
         let apart = "| 指标 | a | b | 差异 |\n|--|--|--|--|\n| 吞吐量 RPS | 122157 | 121148 | -0.83% |\n| 成功率 | 100% | 100% | 0% |\n";
-        assert_eq!(of("errors", apart), []);
+        assert_eq!(of(CheckId::Errors, apart), []);
         let passed = "| Metric | a | b |\n|--|--|--|\n| Throughput (req/sec) | 2723.2 | 2771.6 |\n| Requests Passed (%) | 19.53 | 100 |\n";
-        assert_eq!(of("errors", passed)[0].lines, [4]);
+        assert_eq!(of(CheckId::Errors, passed)[0].lines, [4]);
     }
 
     #[test]
     fn a_rate_of_nothing_below_a_line_of_rates() {
         let table = "> Requests per second\n\n| Framework | Mean | Stddev |\n|--|--|--|\n| a | 73485.63 | 7802.66 |\n\
                      | b | 70015.33 | 7631.40 |\n| c | 0.00 | 0.00 |\n";
-        assert_eq!(of("errors", table)[0].lines, [7]);
+        assert_eq!(of(CheckId::Errors, table)[0].lines, [7]);
     }
 }

@@ -57,7 +57,7 @@ fn asked_and_sent(output: &Output) -> Option<(&Output, f64, f64, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::testing::{of, wrk};
+    use crate::check::testing::{CheckId, of, wrk};
     use prony_checks::Severity;
 
     #[test]
@@ -68,14 +68,14 @@ mod tests {
                 wrk(&[])
             )
         };
-        assert_eq!(of("label-disagrees", &text(32_000)), []);
-        assert_eq!(of("label-disagrees", &text(35_000)), []);
-        let little = of("label-disagrees", &text(40_000));
+        assert_eq!(of(CheckId::LabelDisagrees, &text(32_000)), []);
+        assert_eq!(of(CheckId::LabelDisagrees, &text(35_000)), []);
+        let little = of(CheckId::LabelDisagrees, &text(40_000));
         assert_eq!(
             (little[0].lines.as_slice(), little[0].finding.severity),
             ([14].as_slice(), Severity::Note)
         );
-        let far = of("label-disagrees", &text(100_000));
+        let far = of(CheckId::LabelDisagrees, &text(100_000));
         assert_eq!(far[0].finding.severity, Severity::Warning);
         assert!(
             far[0]

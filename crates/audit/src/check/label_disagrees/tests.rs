@@ -1,15 +1,15 @@
-use super::super::testing::{of, wrk};
+use super::super::testing::{CheckId, of, wrk};
 use prony_checks::Severity;
 
 #[test]
 fn a_run_of_another_length() {
     let stopped = wrk(&[("30.00s", "2.83s"), ("960000", "90560")]);
-    assert_eq!(of("label-disagrees", &stopped)[0].lines, [1, 11]);
+    assert_eq!(of(CheckId::LabelDisagrees, &stopped)[0].lines, [1, 11]);
     let absurd = wrk(&[("30.00s", "307445734491.24m"), ("32000.00", "0.00")]);
-    assert_eq!(of("label-disagrees", &absurd).len(), 1);
+    assert_eq!(of(CheckId::LabelDisagrees, &absurd).len(), 1);
     assert_eq!(
         of(
-            "label-disagrees",
+            CheckId::LabelDisagrees,
             &wrk(&[("30.00s", "31.10s"), ("960000", "995200")])
         ),
         []
@@ -19,9 +19,9 @@ fn a_run_of_another_length() {
 #[test]
 fn a_protocol_that_a_tool_does_not_speak() {
     let text = format!("## HTTP/2\n\n{}", wrk(&[]));
-    assert_eq!(of("label-disagrees", &text)[0].lines, [1, 3]);
+    assert_eq!(of(CheckId::LabelDisagrees, &text)[0].lines, [1, 3]);
     assert_eq!(
-        of("label-disagrees", &text.replace("HTTP/2", "HTTP/1.1")),
+        of(CheckId::LabelDisagrees, &text.replace("HTTP/2", "HTTP/1.1")),
         []
     );
     let h2load = |heading: &str, saved: &str| {
@@ -32,14 +32,17 @@ fn a_protocol_that_a_tool_does_not_speak() {
         )
     };
     assert_eq!(
-        of("label-disagrees", &h2load("plain http/1.1", "91.23%"))[0].lines,
+        of(CheckId::LabelDisagrees, &h2load("plain http/1.1", "91.23%"))[0].lines,
         [1, 5]
     );
     assert_eq!(
-        of("label-disagrees", &h2load("plain http/1.1", "0.00%")),
+        of(CheckId::LabelDisagrees, &h2load("plain http/1.1", "0.00%")),
         []
     );
-    assert_eq!(of("label-disagrees", &h2load("plain h2c", "91.23%")), []);
+    assert_eq!(
+        of(CheckId::LabelDisagrees, &h2load("plain h2c", "91.23%")),
+        []
+    );
 }
 
 #[test]
@@ -51,7 +54,10 @@ fn connections_that_were_to_be_kept_and_were_not() {
              Failed requests:        0\n{kept}Requests per second:    25673.26 [#/sec] (mean)\n"
         )
     };
-    let none = of("label-disagrees", &text("Keep-Alive requests:    0\n"));
+    let none = of(
+        CheckId::LabelDisagrees,
+        &text("Keep-Alive requests:    0\n"),
+    );
     assert_eq!(none[0].lines, [7]);
     assert!(
         none[0]
@@ -60,13 +66,13 @@ fn connections_that_were_to_be_kept_and_were_not() {
             .contains("each of its 100,000 requests")
     );
     for fine in ["", "Keep-Alive requests:    99000\n"] {
-        assert_eq!(of("label-disagrees", &text(fine)), [], "{fine}");
+        assert_eq!(of(CheckId::LabelDisagrees, &text(fine)), [], "{fine}");
     }
 }
 
 #[test]
 fn labels_and_commands() {
-    let wrong = of("label-disagrees", &format!("c256-t4\n{}", wrk(&[])));
+    let wrong = of(CheckId::LabelDisagrees, &format!("c256-t4\n{}", wrk(&[])));
     assert_eq!(wrong[0].lines, [1, 3]);
     assert!(
         wrong[0]
@@ -74,11 +80,17 @@ fn labels_and_commands() {
             .text
             .contains("labelled 256 connections, run with 64")
     );
-    assert_eq!(of("label-disagrees", &format!("t4-c64\n{}", wrk(&[]))), []);
-    assert_eq!(of("label-disagrees", &format!("nginx\n{}", wrk(&[]))), []);
+    assert_eq!(
+        of(CheckId::LabelDisagrees, &format!("t4-c64\n{}", wrk(&[]))),
+        []
+    );
+    assert_eq!(
+        of(CheckId::LabelDisagrees, &format!("nginx\n{}", wrk(&[]))),
+        []
+    );
     let command = |command: &str| {
         of(
-            "label-disagrees",
+            CheckId::LabelDisagrees,
             &format!("    {command} http://x/\n{}", wrk(&[])),
         )
     };
@@ -87,10 +99,10 @@ fn labels_and_commands() {
     assert_eq!(command("wrk -c65 -t8 -d30s")[0].lines, [1, 3]);
     let table =
         "    wrk -t12 -c400 http://h/\n\n| server | req/s |\n|--|--|\n| a | 10 |\n| b | 20 |\n";
-    assert_eq!(of("label-disagrees", table)[0].lines, [1]);
+    assert_eq!(of(CheckId::LabelDisagrees, table)[0].lines, [1]);
     let dropped = |text: &str| {
         of(
-            "label-disagrees",
+            CheckId::LabelDisagrees,
             &wrk(&[("4 threads and 64 connections", text)]),
         )
     };
@@ -112,6 +124,6 @@ fn wrk_rounds_minutes() {
         ]);
         format!("    wrk -t4 -c64 -d {command} http://10.0.0.2:8000/\n\n{output}")
     };
-    assert_eq!(of("label-disagrees", &text("100s")), []);
-    assert_eq!(of("label-disagrees", &text("30s")).len(), 1);
+    assert_eq!(of(CheckId::LabelDisagrees, &text("100s")), []);
+    assert_eq!(of(CheckId::LabelDisagrees, &text("30s")).len(), 1);
 }

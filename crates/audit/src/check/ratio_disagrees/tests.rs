@@ -1,4 +1,4 @@
-use super::super::testing::{of, wrk};
+use super::super::testing::{CheckId, of, wrk};
 use prony_checks::Severity;
 
 #[test]
@@ -15,12 +15,12 @@ fn a_ratio_below_its_figures() {
             wrk(&[])
         )
     };
-    assert_eq!(of("ratio-disagrees", &text("0.5")), []);
-    assert_eq!(of("ratio-disagrees", &text("0.500000")), []);
-    let found = of("ratio-disagrees", &text("0.51"));
+    assert_eq!(of(CheckId::RatioDisagrees, &text("0.5")), []);
+    assert_eq!(of(CheckId::RatioDisagrees, &text("0.500000")), []);
+    let found = of(CheckId::RatioDisagrees, &text("0.51"));
     assert_eq!(found[0].lines, [13, 28, 33], "{found:?}");
     assert!(
-        of("ratio-disagrees", &text("2.0"))[0]
+        of(CheckId::RatioDisagrees, &text("2.0"))[0]
             .finding
             .text
             .contains("(it is A / B)")
@@ -30,10 +30,13 @@ fn a_ratio_below_its_figures() {
 #[test]
 fn a_rate_beside_its_count() {
     assert_eq!(
-        of("ratio-disagrees", &wrk(&[("960000", "860000")]))[0].lines,
+        of(CheckId::RatioDisagrees, &wrk(&[("960000", "860000")]))[0].lines,
         [11, 12]
     );
-    assert_eq!(of("ratio-disagrees", &wrk(&[("960000", "955000")])), []);
+    assert_eq!(
+        of(CheckId::RatioDisagrees, &wrk(&[("960000", "955000")])),
+        []
+    );
 }
 
 #[test]
@@ -46,10 +49,10 @@ fn a_time_of_one_digit_fits_many_rates() {
         )
     };
     // 1.551 ms: printed by ab 2.3 itself.
-    assert_eq!(of("ratio-disagrees", &text("128949.07")), []);
-    assert_eq!(of("ratio-disagrees", &text("81000.00")), []);
-    assert_eq!(of("ratio-disagrees", &text("140000.00")).len(), 1);
-    assert_eq!(of("ratio-disagrees", &text("70000.00")).len(), 1);
+    assert_eq!(of(CheckId::RatioDisagrees, &text("128949.07")), []);
+    assert_eq!(of(CheckId::RatioDisagrees, &text("81000.00")), []);
+    assert_eq!(of(CheckId::RatioDisagrees, &text("140000.00")).len(), 1);
+    assert_eq!(of(CheckId::RatioDisagrees, &text("70000.00")).len(), 1);
 }
 
 #[test]
@@ -60,8 +63,8 @@ fn a_column_of_ratios() {
              | c | 80 | 0.80 |\n| d | 60 | {last} |\n"
         )
     };
-    assert_eq!(of("ratio-disagrees", &table("0.60")), []);
-    let found = of("ratio-disagrees", &table("0.75"));
+    assert_eq!(of(CheckId::RatioDisagrees, &table("0.60")), []);
+    let found = of(CheckId::RatioDisagrees, &table("0.75"));
     assert_eq!(
         (found[0].lines.as_slice(), found[0].finding.severity),
         ([6].as_slice(), Severity::Serious)
@@ -78,10 +81,10 @@ fn ratios_that_are_cut_off() {
     };
     // 0.3798
     for last in ["0.37", "0.38"] {
-        assert_eq!(of("ratio-disagrees", &table(last)), [], "{last}");
+        assert_eq!(of(CheckId::RatioDisagrees, &table(last)), [], "{last}");
     }
     for (last, severity) in [("0.36", Severity::Serious), ("0.385", Severity::Warning)] {
-        let found = of("ratio-disagrees", &table(last));
+        let found = of(CheckId::RatioDisagrees, &table(last));
         assert_eq!(found[0].finding.severity, severity, "{last}");
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use prony_record::Phase;
+use prony_record::{CheckId, Phase};
 use std::time::Duration;
 
 const PLAIN: Look = Look {
@@ -80,10 +80,7 @@ fn a_run_at_a_hundred_and_twenty_columns() {
         ("node@2".into(), "81.2k req/s  p99 1.20 ms".into()),
         ("go-net-http".into(), "64.0k req/s  p99 2.10 ms".into()),
     ];
-    frame.checks = vec![(
-        "server-idle".into(),
-        "node@2: it used 60% of its CPU".into(),
-    )];
+    frame.checks = vec![(CheckId::ServerIdle, "node@2: it used 60% of its CPU".into())];
     frame.interrupted = true;
     assert_eq!(
         lines(&frame, (begun, now), 120, PLAIN),
@@ -126,7 +123,7 @@ fn without_unicode_there_is_nothing_but_ascii() {
 fn colours_do_not_change_what_is_shown() {
     let (mut frame, begun, now) = sample();
     frame.parts = Some((5, 24));
-    frame.checks = vec![("a".into(), "b".into())];
+    frame.checks = vec![(CheckId::Errors, "b".into())];
     for width in [2, 13, 25, 40, 80] {
         let plain = lines(&frame, (begun, now), width, PLAIN);
         let look = Look {
@@ -158,7 +155,7 @@ fn nothing_from_outside_steers_the_terminal() {
     frame.title = evil.clone();
     frame.doing = evil.clone();
     frame.known = vec![(evil.clone(), evil.clone())];
-    frame.checks = vec![(evil.clone(), evil)];
+    frame.checks = vec![(CheckId::Errors, evil)];
     for line in lines(&frame, (begun, now), 120, PLAIN) {
         assert!(!line.chars().any(char::is_control), "{line:?}");
     }

@@ -5,8 +5,8 @@ use crate::live::Live;
 use crate::live::frame::End;
 use prony_lab::event::Event;
 use prony_lab::trial::Progress;
-use prony_record::Finding;
 use prony_record::verdict::{Comparison, Quantity};
+use prony_record::{CheckId, Finding};
 use prony_report::{design, show};
 use std::time::Instant;
 
@@ -98,9 +98,9 @@ impl Display {
             format!("round {done}: {}", parts.join(", "))
         });
         let known: Vec<(String, String)> = comparisons.iter().map(estimate).collect();
-        let checks: Vec<(String, String)> = findings
+        let checks: Vec<(CheckId, String)> = findings
             .iter()
-            .map(|finding| (finding.name.clone(), finding.text.clone()))
+            .map(|finding| (finding.name, finding.text.clone()))
             .collect();
         let now = Instant::now();
         self.live.change(move |frame| {

@@ -7,16 +7,16 @@ use crate::live::frame::{End, Frame, Load, Part};
 use prony_checks::{Evidence, examine};
 use prony_engine::{Plan, clock};
 use prony_lab::trial::Progress;
-use prony_record::{Backlog, Extent, Nanos, Phase, SECOND, Window};
+use prony_record::{Backlog, CheckId, Extent, Nanos, Phase, SECOND, Window};
 use prony_report::show;
 use std::time::{Duration, Instant};
 
 /// Checks that can be trusted before the end: they look at nothing but counts and the generator.
-const EARLY: [&str; 4] = [
-    "errors",
-    "generator-saturated",
-    "rate-missed",
-    "wrong-answers",
+const EARLY: [CheckId; 4] = [
+    CheckId::Errors,
+    CheckId::GeneratorSaturated,
+    CheckId::RateMissed,
+    CheckId::WrongAnswers,
 ];
 
 pub struct Display {
@@ -153,7 +153,7 @@ fn checks(
     (plan, shape): (Evidence, &prony_record::Load),
     threads: u32,
     frame: &Frame,
-) -> Vec<(String, String)> {
+) -> Vec<(CheckId, String)> {
     let load = &frame.load;
     if load.part == Part::WarmUp {
         return Vec::new();
@@ -173,7 +173,7 @@ fn checks(
     };
     let early = examine(&evidence)
         .into_iter()
-        .filter(|finding| EARLY.contains(&finding.name.as_str()));
+        .filter(|finding| EARLY.contains(&finding.name));
     early.map(|finding| (finding.name, finding.text)).collect()
 }
 
@@ -213,7 +213,7 @@ mod tests {
         frame
     }
 
-    fn names(plan: &Evidence, rate: Option<f64>, frame: &Frame) -> Vec<String> {
+    fn names(plan: &Evidence, rate: Option<f64>, frame: &Frame) -> Vec<CheckId> {
         let shape = prony_record::Load {
             rate,
             ..prony_record::Load::default()
@@ -231,8 +231,8 @@ mod tests {
             keepalive: true,
             ..Evidence::default()
         };
-        assert_eq!(names(&closed, None, &frame(1_000, 0)), [""; 0]);
-        assert_eq!(names(&closed, None, &frame(1_000, 2)), ["errors"]);
+        assert_eq!(names(&closed, None, &frame(1_000, 0)), []);
+        assert_eq!(names(&closed, None, &frame(1_000, 2)), [CheckId::Errors]);
         let rate = Some(2_000.0);
         let open = Evidence {
             closed_loop: false,
@@ -248,11 +248,11 @@ mod tests {
             }
             frame
         };
-        assert_eq!(names(&open, rate, &piling(1_000)), ["rate-missed"]);
-        assert_eq!(names(&open, rate, &piling(0)), [""; 0]);
+        assert_eq!(names(&open, rate, &piling(1_000)), [CheckId::RateMissed]);
+        assert_eq!(names(&open, rate, &piling(0)), []);
         let mut cold = piling(1_000);
         cold.load.part = Part::WarmUp;
-        assert_eq!(names(&open, rate, &cold), [""; 0]);
+        assert_eq!(names(&open, rate, &cold), []);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::live::Live;
 use prony_lab::event::Event;
 use prony_lab::experiment::Experiment;
 use prony_lab::trial::Progress;
-use prony_record::{Failure, Load, Trial, TrialStatus};
+use prony_record::{CheckId, Failure, Load, Trial, TrialStatus};
 use prony_report::show;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -235,13 +235,13 @@ impl Display {
             }
         }
         let checks = trial.observation.iter().flat_map(|seen| &seen.checks);
-        let found: Vec<(String, String)> = checks
-            .map(|check| (check.name.clone(), format!("{label}: {}", check.text)))
+        let found: Vec<(CheckId, String)> = checks
+            .map(|check| (check.name, format!("{label}: {}", check.text)))
             .collect();
         let about = format!("{label}: ");
         self.live.change(move |frame| {
             // The latest first, and each check once for a server.
-            let old = |(name, text): &(String, String)| {
+            let old = |(name, text): &(CheckId, String)| {
                 !text.starts_with(&about) || !found.iter().any(|(new, _)| new == name)
             };
             frame.checks.retain(old);

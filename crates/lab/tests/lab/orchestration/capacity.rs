@@ -4,7 +4,7 @@ use prony_lab::capacity::{Capacity, CapacityError, Found};
 use prony_lab::duel::LoadSpec;
 use prony_lab::interrupt::Interrupt;
 use prony_record::service::{LatencyLimit, Limits, Outcome, RateStep};
-use prony_record::{Load, Recording, Step};
+use prony_record::{CheckId, Load, Recording, Step};
 use prony_verdict::capacity::{STARTS, Trial, Tried, known};
 use prony_verdict::design::Given;
 use std::time::Duration;
@@ -170,11 +170,16 @@ fn a_noisy_host_makes_it_a_range_with_the_reason() {
     );
     let because = known.because.join("; ");
     assert!(because.contains("other processes"), "{because}");
-    let noisy = found.checks.iter().find(|it| it.name == "noisy-host");
+    let noisy = found.checks.iter().find(|it| it.name == CheckId::NoisyHost);
     assert!(noisy.is_some(), "{:?}", found.checks);
     for recording in journal {
         let measured = recording.trial.observation.unwrap();
-        assert!(measured.checks.iter().any(|it| it.name == "noisy-host"));
+        assert!(
+            measured
+                .checks
+                .iter()
+                .any(|it| it.name == CheckId::NoisyHost)
+        );
     }
 }
 

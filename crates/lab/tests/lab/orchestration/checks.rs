@@ -10,57 +10,63 @@ use prony_lab::side::{Side, What};
 use prony_lab::topology::Topology;
 use prony_record::service::{LatencyLimit, Limits};
 use prony_record::verdict::{Bands, Quantity, Terms};
-use prony_record::{Backlog, ByHost, Distributions, Load, Observation, Pool, Recording};
+use prony_record::{Backlog, ByHost, CheckId, Distributions, Load, Observation, Pool, Recording};
 use prony_verdict::capacity::STARTS;
 use prony_verdict::design::Given;
 use std::time::Duration;
 
 /// Checks that a duel cannot raise: three look at several measurements, and two judge how long was
 /// measured, which in a duel the number of rounds decides.
-const NOT_IN_A_DUEL: [&str; 5] = [
-    "ceiling",
-    "rigs-differ",
-    "spread-exceeds-effect",
-    "too-few-samples",
-    "too-short",
+const NOT_IN_A_DUEL: [CheckId; 5] = [
+    CheckId::Ceiling,
+    CheckId::RigsDiffer,
+    CheckId::SpreadExceedsEffect,
+    CheckId::TooFewSamples,
+    CheckId::TooShort,
 ];
 
 /// Checks of a duel that a capacity search cannot raise: they look at closed loops, or at the side's place, alone.
-const NOT_IN_A_SEARCH: [&str; 8] = [
-    "co-located",
-    "littles-law",
-    "numa-crossed",
-    "oversubscribed",
-    "rate-missed",
-    "server-idle",
-    "side-not-idle",
-    "smt-shared",
+const NOT_IN_A_SEARCH: [CheckId; 8] = [
+    CheckId::CoLocated,
+    CheckId::LittlesLaw,
+    CheckId::NumaCrossed,
+    CheckId::Oversubscribed,
+    CheckId::RateMissed,
+    CheckId::ServerIdle,
+    CheckId::SideNotIdle,
+    CheckId::SmtShared,
 ];
 
 /// The cause of each check.
-fn planted() -> Vec<(&'static str, Behaviour)> {
+fn planted() -> Vec<(CheckId, Behaviour)> {
     let clean = Behaviour::default;
     let seen = |seen| Behaviour { seen, ..clean() };
     let used = |used| Behaviour { used, ..clean() };
     vec![
-        ("wrong-answers", seen(|it| it.outcomes.wrong_answer = 10)),
         (
-            "side-not-idle",
+            CheckId::WrongAnswers,
+            seen(|it| it.outcomes.wrong_answer = 10),
+        ),
+        (
+            CheckId::SideNotIdle,
             Behaviour {
                 never_rests: true,
                 ..clean()
             },
         ),
-        ("unsolicited", seen(|it| it.outcomes.unsolicited = 1)),
+        (CheckId::Unsolicited, seen(|it| it.outcomes.unsolicited = 1)),
         (
-            "flow-control-stalls",
+            CheckId::FlowControlStalls,
             seen(|it| it.stalled = it.outcomes.ok),
         ),
-        ("errors", seen(|it| it.outcomes.read_error = 5)),
-        ("generator-saturated", seen(|it| it.generator.busy = 0.99)),
-        ("rate-missed", seen(grows)),
+        (CheckId::Errors, seen(|it| it.outcomes.read_error = 5)),
         (
-            "connections-limit",
+            CheckId::GeneratorSaturated,
+            seen(|it| it.generator.busy = 0.99),
+        ),
+        (CheckId::RateMissed, seen(grows)),
+        (
+            CheckId::ConnectionsLimit,
             seen(|it| {
                 grows(it);
                 it.pool = Pool {
@@ -71,19 +77,19 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
             }),
         ),
         (
-            "schedule-lag",
+            CheckId::ScheduleLag,
             seen(|it| it.times.late.record_n(5_000_000, 1_000).unwrap()),
         ),
         (
-            "littles-law",
+            CheckId::LittlesLaw,
             seen(|it| it.times.response.record_n(500_000_000, 10_000).unwrap()),
         ),
         (
-            "listen-overflow",
+            CheckId::ListenOverflow,
             seen(|it| it.times.connect.record(1_100_000_000).unwrap()),
         ),
         (
-            "retransmits",
+            CheckId::Retransmits,
             Behaviour {
                 retransmits: 1_000,
                 ..seen(|it| {
@@ -93,57 +99,60 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
             },
         ),
         (
-            "redirects",
+            CheckId::Redirects,
             seen(|it| it.statuses = [(301, it.outcomes.ok)].into()),
         ),
-        ("idle-closed", seen(|it| it.idle_closed = 3)),
+        (CheckId::IdleClosed, seen(|it| it.idle_closed = 3)),
         (
-            "server-idle",
+            CheckId::ServerIdle,
             Behaviour {
                 cpu_ns: 10_000.0,
                 ..clean()
             },
         ),
         (
-            "not-steady",
+            CheckId::NotSteady,
             Behaviour {
                 warms_up_for: 400,
                 ..clean()
             },
         ),
         (
-            "noisy-host",
+            CheckId::NoisyHost,
             Behaviour {
                 others_busy: 0.3,
                 ..clean()
             },
         ),
         (
-            "co-located",
+            CheckId::CoLocated,
             Behaviour {
                 placement: Some(Placement::shared(&Topology::unknown(&[0]))),
                 ..clean()
             },
         ),
         (
-            "smt-shared",
+            CheckId::SmtShared,
             placed(&[
                 ("cpu/cpu0/topology/core_cpus_list", "0-1"),
                 ("cpu/cpu1/topology/core_cpus_list", "0-1"),
             ]),
         ),
         (
-            "numa-crossed",
+            CheckId::NumaCrossed,
             placed(&[("node/node0/cpulist", "0"), ("node/node1/cpulist", "1")]),
         ),
         (
-            "frequency-varies",
+            CheckId::FrequencyVaries,
             used(|it| it.resources.cpu_slowdown = Some(1.3)),
         ),
-        ("clock-slow", seen(|it| it.generator.clock_ns = Some(900.0))),
-        ("oversubscribed", clean()),
         (
-            "agents-disagree",
+            CheckId::ClockSlow,
+            seen(|it| it.generator.clock_ns = Some(900.0)),
+        ),
+        (CheckId::Oversubscribed, clean()),
+        (
+            CheckId::AgentsDisagree,
             seen(|it| {
                 slower_host(it)
                     .times
@@ -153,15 +162,15 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
             }),
         ),
         (
-            "start-skew",
+            CheckId::StartSkew,
             seen(|it| slower_host(it).late_start_ns = 5_000_000),
         ),
         (
-            "clock-uncertain",
+            CheckId::ClockUncertain,
             seen(|it| slower_host(it).clock_error_ns = 50_000_000),
         ),
         (
-            "link-saturated",
+            CheckId::LinkSaturated,
             Behaviour {
                 cpu_ns: 10_000.0,
                 ..seen(|it| {
@@ -173,7 +182,7 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
             },
         ),
         (
-            "uneven-connections",
+            CheckId::UnevenConnections,
             used(|it| it.resources.connections_per_loop = vec![60, 4]),
         ),
     ]
@@ -219,9 +228,9 @@ fn slower_host(seen: &mut Observation) -> &mut ByHost {
     &mut seen.by_host[1]
 }
 
-fn sides(check: &str) -> [Side; 2] {
+fn sides(check: CheckId) -> [Side; 2] {
     let mut sides = [side("calm"), side("planted")];
-    if let ("oversubscribed", What::Started { workers, .. }) = (check, &mut sides[1].what) {
+    if let (CheckId::Oversubscribed, What::Started { workers, .. }) = (check, &mut sides[1].what) {
         *workers = 4;
     }
     sides
@@ -244,16 +253,16 @@ fn spec() -> LoadSpec {
     }
 }
 
-fn names(journal: &[Recording], server: &str) -> Vec<String> {
+fn names(journal: &[Recording], server: &str) -> Vec<CheckId> {
     let of = journal.iter().filter(|it| it.trial.server == server);
     of.filter_map(|it| it.trial.observation.as_ref())
-        .flat_map(|measured| measured.checks.iter().map(|check| check.name.clone()))
+        .flat_map(|measured| measured.checks.iter().map(|check| check.name))
         .collect()
 }
 
 #[test]
 fn the_table_is_complete() {
-    let mut known: Vec<&str> = planted().into_iter().map(|(check, _)| check).collect();
+    let mut known: Vec<CheckId> = planted().into_iter().map(|(check, _)| check).collect();
     known.extend(NOT_IN_A_DUEL);
     known.sort_unstable();
     let all = prony_checks::explanations();
@@ -287,7 +296,7 @@ fn each_is_raised_in_a_duel() {
         let mut journal: Vec<Recording> = Vec::new();
         let (seen, _) = duel.carry_out(&mut journal, &mut |_| {}).unwrap();
         let raised = names(&journal, "planted");
-        assert!(raised.iter().any(|it| it == check), "{check}: {raised:?}");
+        assert!(raised.contains(&check), "{check}: {raised:?}");
         let calm = names(&journal, "calm");
         assert!(shared || calm.is_empty(), "{check}: {calm:?}");
         let findings = seen.findings();
@@ -327,6 +336,6 @@ fn each_that_applies_is_raised_in_a_capacity_search() {
         let mut journal: Vec<Recording> = Vec::new();
         capacity.carry_out(&mut journal, &mut |_| {}).unwrap();
         let raised = names(&journal, "planted");
-        assert!(raised.iter().any(|it| it == check), "{check}: {raised:?}");
+        assert!(raised.contains(&check), "{check}: {raised:?}");
     }
 }

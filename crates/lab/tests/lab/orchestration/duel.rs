@@ -5,7 +5,7 @@ use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
 use prony_lab::topology::Topology;
 use prony_record::verdict::{Bands, Quantity, Terms, Verdict};
-use prony_record::{Load, Recording, Step};
+use prony_record::{CheckId, Load, Recording, Step};
 use prony_verdict::design::Given;
 use prony_verdict::seen::Seen;
 use std::time::Duration;
@@ -243,9 +243,9 @@ fn every_part_has_the_record_of_a_run() {
         assert_eq!(measured.resources.watched_ns, SECOND_OF_A_PART);
         assert_eq!(measured.resources.retransmits, if wild { 6 } else { 0 });
         assert!(measured.durations.ready_ns > 0 && measured.durations.warmup_ns > 0);
-        let raised: Vec<&str> = measured.checks.iter().map(|c| c.name.as_str()).collect();
-        for name in ["not-steady", "noisy-host"] {
-            assert_eq!(raised.contains(&name), wild, "{raised:?}");
+        let raised: Vec<CheckId> = measured.checks.iter().map(|c| c.name).collect();
+        for check in [CheckId::NotSteady, CheckId::NoisyHost] {
+            assert_eq!(raised.contains(&check), wild, "{raised:?}");
         }
     }
     // The windows of the warm-up stand before those of the first part; before the others those of lead-ins.
@@ -259,7 +259,10 @@ fn every_part_has_the_record_of_a_run() {
     };
     assert!(cold(&of("saturation")) >= 5 + cold(&of("5")));
     let found = seen.unwrap().findings();
-    assert!(found.iter().any(|it| it.name == "noisy-host"), "{found:?}");
+    assert!(
+        found.iter().any(|it| it.name == CheckId::NoisyHost),
+        "{found:?}"
+    );
 }
 
 const SECOND_OF_A_PART: u64 = 1_000_000_000;
@@ -430,7 +433,7 @@ fn a_side_that_is_stopped_does_not_disturb_the_others() {
     );
     let found = seen.unwrap().findings();
     assert!(
-        found.iter().all(|it| it.name != "side-not-idle"),
+        found.iter().all(|it| it.name != CheckId::SideNotIdle),
         "{found:?}"
     );
 }

@@ -8,9 +8,9 @@ use prony_record::service::Limits;
 use prony_record::times::EffectiveSamples;
 use prony_record::trial::{Figures, label};
 use prony_record::{
-    Distributions, Durations, Failure, Finding, Generator, Host, HostShare, Load, Measurement,
-    Nanos, Outcomes, Percentiles, Phase, Recording, Resources, RunFacts, RunStatus, Severity, Step,
-    Subject, Transport, Trial, TrialStatus, Window,
+    CheckId, Distributions, Durations, Failure, Finding, Generator, Host, HostShare, Load,
+    Measurement, Nanos, Outcomes, Percentiles, Phase, Recording, Resources, RunFacts, RunStatus,
+    Severity, Step, Subject, Transport, Trial, TrialStatus, Window,
 };
 use serde_json::json;
 
@@ -243,7 +243,7 @@ fn trial(
     };
     if let Some(text) = plan.check.as_ref().filter(|_| *name == plan.servers[0].0) {
         seen.checks.push(Finding {
-            name: "noisy-host".into(),
+            name: CheckId::NoisyHost,
             severity: Severity::Warning,
             text: text.clone(),
         });
