@@ -23,7 +23,7 @@ use claims::{
 use clap::{Parser, Subcommand};
 use error::{Error, Result};
 use place::Rig;
-use prony_record::load::Over;
+use prony_record::load::Protocol;
 use quiet::Quiet;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -105,7 +105,7 @@ enum What {
     Memory {
         /// Over TLS instead, or per stream of HTTP/2, which wait on 10 connections: tls, h2c or h2
         #[arg(long)]
-        over: Option<Over>,
+        over: Option<Protocol>,
     },
     /// Reported percentiles, compared with those that a scripted server implies
     Truth,
@@ -318,8 +318,8 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     }
     if all || matches!(cli.what, What::Memory { .. }) {
         let over = match cli.what {
-            What::Memory { over } => over.unwrap_or(Over::Plain),
-            _ => Over::Plain,
+            What::Memory { over } => over.unwrap_or(Protocol::Plain),
+            _ => Protocol::Plain,
         };
         bench.run("memory", |rig| {
             memory::run(rig, rounds(3), seconds(3.0), cli.connections, over)

@@ -4,8 +4,8 @@
 use crate::child::Child;
 use crate::error::{Error, Result};
 use prony_lab::contract::Certificate;
-use prony_reference::clockwork::{self, Script, Stall};
-use prony_reference::{Contract, Over, ceiling};
+use prony_reference::clockwork::{self, ReplyScript, Stall};
+use prony_reference::{Contract, Layers, ceiling};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -160,7 +160,7 @@ pub struct Clockworks<'a> {
     /// Contract of the answers.
     pub contract: Contract,
     /// When.
-    pub script: Script,
+    pub script: ReplyScript,
     /// Bytes of an echo's request.
     pub message: NonZeroUsize,
     /// Whether HTTP is spoken as HTTP/2.
@@ -249,8 +249,8 @@ pub struct SpokenArgs {
 }
 
 impl SpokenArgs {
-    fn over(&self) -> Over {
-        Over {
+    fn over(&self) -> Layers {
+        Layers {
             http2: self.http2,
             tls: self.cert.clone().zip(self.key.clone()),
         }
@@ -274,9 +274,9 @@ fn spoken(http2: bool, certificate: Option<&Certificate>, command: &mut Command)
 /// When it cannot listen or serve.
 pub fn serve_clockwork(args: &ClockworkArgs) -> Result<()> {
     let stop = clockwork::stop_on_signals()?;
-    let server = clockwork::Server::bind(&clockwork::Options {
+    let server = clockwork::ClockworkServer::bind(&clockwork::Options {
         contract: args.contract,
-        script: Script {
+        script: ReplyScript {
             delay: args.delay,
             stall: args.stall,
             queue: args.queue,

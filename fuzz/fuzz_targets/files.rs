@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use prony_engine::protocol::Limits;
 use prony_engine::protocol::mix::Shares;
 use prony_lab::manifest::Manifest;
-use prony_lab::requests::{self, Server};
+use prony_lab::requests::{self, ServerFacts};
 use prony_lab::source::Source;
 use prony_record::published::Published;
 use std::path::Path;
@@ -30,7 +30,7 @@ fuzz_target!(|input: &[u8]| {
             Err(mistake) => Some(mistake),
         },
         _ => {
-            let server = Server {
+            let server = ServerFacts {
                 host: "h".into(),
                 prefix: String::new(),
                 keepalive: true,

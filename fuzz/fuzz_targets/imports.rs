@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use prony_engine::protocol::{Fifo, Mixed, Session};
 use prony_lab::requests::from::{Format, FromError, make};
-use prony_lab::requests::{self, Server};
+use prony_lab::requests::{self, ServerFacts};
 use prony_lab::source::Source;
 use std::path::Path;
 
@@ -23,13 +23,17 @@ fuzz_target!(|input: &[u8]| {
     match make(&text, format, None, folder) {
         Ok(made) => {
             let source = Source::new("made.toml", made.text.as_str());
-            let mix = requests::parse(&source, folder, &Server::anywhere()).expect("it was read before");
+            let mix = requests::parse(&source, folder, &ServerFacts::anywhere())
+                .expect("it was read before");
             let mut session = Mixed::new(&mix, 1, 0, 1);
             for kind in 0..mix.requests.len() {
                 let mut out = Vec::new();
                 session.only(kind);
                 session.request(&mut Default::default(), 0, Fifo, &mut out);
-                let end = out.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+                let end = out
+                    .windows(4)
+                    .position(|four| four == b"\r\n\r\n")
+                    .expect("a head");
                 let head = std::str::from_utf8(&out[..end]).unwrap_or_default();
                 let line = head.lines().next().unwrap_or_default();
                 assert_eq!(line.split(' ').count(), 3, "{line:?}");

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_compat::wrk::fuzz::Script;
+use prony_compat::wrk::fuzz::FuzzScript;
 
 /// Bytes of one input that are looked at.
 const MOST: usize = 4_096;
@@ -23,7 +23,7 @@ end
 "#;
 
 thread_local! {
-    static RUNNING: Script = Script::new(SCRIPT);
+    static RUNNING: FuzzScript = FuzzScript::new(SCRIPT);
 }
 
 fuzz_target!(|input: &[u8]| {

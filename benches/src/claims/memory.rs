@@ -11,7 +11,7 @@ use crate::table::Table;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_lab::contract::Certificate;
 use prony_record::Transport;
-use prony_record::load::{KeyKind, Over};
+use prony_record::load::{KeyKind, Protocol};
 use prony_reference::Contract;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -66,7 +66,13 @@ pub struct Memory {
 ///
 /// # Errors
 /// When not all `connections` can be opened, or not all of them are used.
-pub fn run(rig: Rig, rounds: u32, seconds: f64, connections: u32, over: Over) -> Result<Memory> {
+pub fn run(
+    rig: Rig,
+    rounds: u32,
+    seconds: f64,
+    connections: u32,
+    over: Protocol,
+) -> Result<Memory> {
     let limit =
         place::raise_open_files().map_err(Error::io("cannot raise the limit of open files"))?;
     enough(limit, connections)?;
@@ -137,7 +143,7 @@ fn enough(limit: u64, connections: u32) -> Result<()> {
 
 struct Bench {
     rig: Rig,
-    over: Over,
+    over: Protocol,
     certificate: Option<Certificate>,
     seconds: f64,
 }
@@ -190,7 +196,7 @@ pub struct GenerateArgs {
     #[arg(long)]
     seconds: f64,
     #[arg(long)]
-    over: Over,
+    over: Protocol,
     #[arg(long)]
     ca: Option<PathBuf>,
     #[arg(long)]

@@ -10,7 +10,7 @@ use crate::server::{Ceiling, Clockwork, Clockworks};
 use crate::spread::{Spread, number, show};
 use crate::table::Table;
 use prony_reference::Contract;
-use prony_reference::clockwork::{Delay, Script, Stall};
+use prony_reference::clockwork::{Delay, ReplyScript, Stall};
 use rand::seq::SliceRandom;
 use serde::Serialize;
 use std::fmt;
@@ -193,13 +193,13 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Others> {
         trial(way, server.address).run()
     })?;
     others.blocks.push(block);
-    let script = Script {
+    let script = ReplyScript {
         delay: Delay::Constant(Duration::from_millis(1)),
         stall: Some(Stall {
             every: Duration::from_secs(1),
             length: Duration::from_millis(100),
         }),
-        ..Script::default()
+        ..ReplyScript::default()
     };
     let what = Clockworks {
         contract: Contract::HttpEcho,

@@ -11,7 +11,7 @@ use crate::prony;
 use crate::spread::{Spread, paired, show};
 use crate::table::Table;
 use prony_lab::contract::Certificate;
-use prony_record::load::{KeyKind, Over};
+use prony_record::load::{KeyKind, Protocol};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -34,7 +34,7 @@ const LOOK: Duration = Duration::from_millis(10);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spoken {
     /// HTTP, over this.
-    Http(Over),
+    Http(Protocol),
     /// WebSocket: messages that come back.
     Ws,
 }
@@ -45,7 +45,7 @@ impl FromStr for Spoken {
     fn from_str(word: &str) -> std::result::Result<Self, String> {
         match (word, word.parse()) {
             ("ws", _) => Ok(Self::Ws),
-            (_, Ok(over)) if over != Over::Plain => Ok(Self::Http(over)),
+            (_, Ok(over)) if over != Protocol::Plain => Ok(Self::Http(over)),
             _ => Err("expected tls, h2c, h2 or ws".into()),
         }
     }
@@ -148,8 +148,8 @@ pub struct OverPeers {
 /// When the server, prony or another tool fails, or the only one is not installed.
 pub fn run(rig: Rig, rounds: u32, seconds: f64, spoken: Spoken) -> Result<OverPeers> {
     let (tools, cases) = match spoken {
-        Spoken::Http(Over::Plain | Over::Tls) => (&[Tool::Wrk, Tool::Oha][..], &TLS[..]),
-        Spoken::Http(Over::H2c | Over::H2) => (&[Tool::H2load][..], &HTTP2[..]),
+        Spoken::Http(Protocol::Plain | Protocol::Tls) => (&[Tool::Wrk, Tool::Oha][..], &TLS[..]),
+        Spoken::Http(Protocol::H2c | Protocol::H2) => (&[Tool::H2load][..], &HTTP2[..]),
         Spoken::Ws => (&[Tool::Gcannon][..], &WS[..]),
     };
     let mut others = Vec::new();
@@ -172,7 +172,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64, spoken: Spoken) -> Result<OverPe
     let scratch = tempfile::tempdir().map_err(Error::io("cannot make a temporary folder"))?;
     let over = match spoken {
         Spoken::Http(over) => over,
-        Spoken::Ws => Over::Plain,
+        Spoken::Ws => Protocol::Plain,
     };
     let certificate = match over.is_tls() {
         true => {
@@ -263,7 +263,7 @@ fn block(
 struct Bench {
     rig: Rig,
     spoken: Spoken,
-    over: Over,
+    over: Protocol,
     program: PathBuf,
     certificate: Option<Certificate>,
     seconds: u64,
@@ -333,7 +333,7 @@ impl Bench {
         if let Some(certificate) = &self.certificate {
             command.arg("--ca").arg(certificate.path());
         }
-        if self.over == Over::H2 {
+        if self.over == Protocol::H2 {
             command.args(["--protocol", "h2"]);
         }
         if self.over.is_http2() {

@@ -12,10 +12,10 @@ use crate::table::Table;
 use prony_engine::schedule::{Constant, Poisson, Schedule, Share};
 use prony_engine::{Dialogue, Plan, Target};
 use prony_lab::contract::Certificate;
-use prony_record::load::{KeyKind, Over};
+use prony_record::load::{KeyKind, Protocol};
 use prony_record::{Spacing, Transport};
 use prony_reference::Contract;
-use prony_reference::clockwork::{Delay, Script, Stall, Timeline, quantile};
+use prony_reference::clockwork::{Delay, ReplyScript, Stall, Timeline, quantile};
 use serde::Serialize;
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -38,12 +38,12 @@ const FRAMED_US: f64 = 50.0;
 struct Case {
     name: &'static str,
     contract: Contract,
-    script: Script,
+    script: ReplyScript,
     connections: u32,
     pipeline: u32,
     /// With exponential gaps, for the queue.
     poisson: bool,
-    over: Over,
+    over: Protocol,
 }
 
 /// The service time of the queue: at 10,000 requests/s it is busy half of the time.
@@ -54,16 +54,16 @@ const SERVICE: Duration = Duration::from_micros(50);
 /// one before it: at 64 each has a request every 6.4 ms.
 fn cases() -> [Case; 13] {
     let ms = Duration::from_millis;
-    let stall = Script {
+    let stall = ReplyScript {
         stall: Some(Stall {
             every: ms(1_000),
             length: ms(100),
         }),
-        ..Script::default()
+        ..ReplyScript::default()
     };
-    let delay = |delay| Script {
+    let delay = |delay| ReplyScript {
         delay,
-        ..Script::default()
+        ..ReplyScript::default()
     };
     let case = |name, contract, script, connections, pipeline| Case {
         name,
@@ -72,9 +72,9 @@ fn cases() -> [Case; 13] {
         connections,
         pipeline,
         poisson: false,
-        over: Over::Plain,
+        over: Protocol::Plain,
     };
-    let queue = Script {
+    let queue = ReplyScript {
         queue: true,
         ..delay(Delay::Constant(SERVICE))
     };
@@ -86,7 +86,7 @@ fn cases() -> [Case; 13] {
         slow_share: 0.03,
     };
     [
-        case("echo, at once", echo, Script::default(), 8, 512),
+        case("echo, at once", echo, ReplyScript::default(), 8, 512),
         case(
             "echo, 1 ms each",
             echo,
@@ -112,20 +112,20 @@ fn cases() -> [Case; 13] {
             ..case("echo, a queue (M/D/1), 50 µs each", echo, queue, 8, 512)
         },
         over(
-            Over::Tls,
+            Protocol::Tls,
             case("TLS, 0.5 ms, 3% 5 ms", http, delay(two), 64, 8),
         ),
         over(
-            Over::Tls,
+            Protocol::Tls,
             case("TLS, stalls of 100 ms every second", http, stall, 1, 4096),
         ),
         over(
-            Over::H2c,
+            Protocol::H2c,
             case("h2c, 1 stream, 0.5 ms, 3% 5 ms", http, delay(two), 64, 1),
         ),
         // 32 streams on each of 32 connections: as many as fall due in a stall.
         over(
-            Over::H2c,
+            Protocol::H2c,
             case(
                 "h2c, 32 streams, stalls of 100 ms every second",
                 http,
@@ -289,7 +289,7 @@ impl Case {
         seconds: f64,
         seed: u64,
     ) -> Result<Round> {
-        let script = Script {
+        let script = ReplyScript {
             seed,
             ..self.script
         };
@@ -384,7 +384,7 @@ pub fn due_until(start: u64, until: u64, mut schedule: impl Schedule) -> Vec<Due
 
 /// The response times, sorted, that a script implies for the requests due since `from`. Those before
 /// are given to it as well: a queue remembers them, and random delays were drawn for them.
-fn expected(script: &Script, origin: u64, due: &[Due], from: u64) -> Vec<u64> {
+fn expected(script: &ReplyScript, origin: u64, due: &[Due], from: u64) -> Vec<u64> {
     let mut timeline = Timeline::new(script);
     let mut times = Vec::new();
     for &(due, _) in due {

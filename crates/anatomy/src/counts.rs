@@ -8,7 +8,7 @@ pub const THREADS: &str = "threads that worked";
 
 /// Counts of a process tree since it began, and of TCP on this host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ProcessCounts {
     /// Times a thread has gone to sleep by itself.
     pub voluntary_switches: u64,
     /// Times a thread was put off its CPU for another.
@@ -36,7 +36,7 @@ pub struct TcpCounts {
     pub delayed_acks: u64,
 }
 
-impl Counts {
+impl ProcessCounts {
     /// Counts of these processes, now.
     pub(crate) fn of(pids: impl Iterator<Item = u32>) -> Self {
         let mut counts = Self {
@@ -171,17 +171,17 @@ mod tests {
 
     #[test]
     fn what_was_added_is_a_difference() {
-        let before = Counts {
+        let before = ProcessCounts {
             voluntary_switches: 5,
             memory: 4_096,
             threads: BTreeMap::from([(1, 3), (2, 3)]),
-            ..Counts::default()
+            ..ProcessCounts::default()
         };
-        let now = Counts {
+        let now = ProcessCounts {
             voluntary_switches: 9,
             memory: 0,
             threads: BTreeMap::from([(1, 4), (2, 3), (3, 1)]),
-            ..Counts::default()
+            ..ProcessCounts::default()
         };
         let added = now.since(&before);
         assert_eq!(added["voluntary switches"], 4.0);

@@ -29,7 +29,7 @@ mod tidy;
 mod tracepoint;
 mod waits;
 
-pub use counts::{Counts, THREADS, TcpCounts};
+pub use counts::{ProcessCounts, THREADS, TcpCounts};
 pub use probe::{Probe, ProbeMode, Taken};
 pub use refused::Refused;
 pub use symbols::{Namer, RUNNABLE, forget};

@@ -51,7 +51,7 @@ struct Attr {
 
 /// Kind of records that an event makes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum EventKind {
     /// The stack of what runs, every so many nanoseconds of the CPU's time.
     Stacks(u64),
     /// Every hit of the tracepoint with this number, with its fields.
@@ -60,7 +60,7 @@ pub(crate) enum Kind {
     TracepointStacks(u64),
 }
 
-impl Kind {
+impl EventKind {
     pub(crate) const fn sample_type(self) -> u64 {
         SAMPLE_TID
             | SAMPLE_TIME
@@ -94,10 +94,10 @@ unsafe impl Send for Ring {}
 
 impl Ring {
     /// An event on this CPU, of all processes; nothing is recorded before [`enable`](Self::enable).
-    pub(crate) fn open(kind: Kind, cpu: usize) -> io::Result<Self> {
+    pub(crate) fn open(kind: EventKind, cpu: usize) -> io::Result<Self> {
         let (event_type, config, period) = match kind {
-            Kind::Stacks(period) => (SOFTWARE, CPU_CLOCK, period),
-            Kind::Tracepoint(id) | Kind::TracepointStacks(id) => (TRACEPOINT, id, 1),
+            EventKind::Stacks(period) => (SOFTWARE, CPU_CLOCK, period),
+            EventKind::Tracepoint(id) | EventKind::TracepointStacks(id) => (TRACEPOINT, id, 1),
         };
         let attr = Attr {
             kind: event_type,

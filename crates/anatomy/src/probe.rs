@@ -1,8 +1,8 @@
 //! A probe: looks at a server for one measurement.
 
-use crate::counts::Counts;
+use crate::counts::ProcessCounts;
 use crate::family::Family;
-use crate::perf::{Kind, Ring};
+use crate::perf::{EventKind, Ring};
 use crate::records::{self, Record, Sample};
 use crate::tracepoint::{self, SwitchFields};
 use crate::waits::{Switch, Waits};
@@ -82,15 +82,15 @@ impl Probe {
         let mut fields = None;
         let kind = match look {
             ProbeMode::Plain => None,
-            ProbeMode::Stacks => Some(Kind::Stacks(PERIOD)),
+            ProbeMode::Stacks => Some(EventKind::Stacks(PERIOD)),
             ProbeMode::Calls => {
                 let id = tracepoint::id("raw_syscalls/sys_enter").map_err(refused)?;
-                Some(Kind::Tracepoint(id))
+                Some(EventKind::Tracepoint(id))
             }
             ProbeMode::Waits => {
                 let (id, known) = tracepoint::switches().map_err(refused)?;
                 fields = Some(known);
-                Some(Kind::TracepointStacks(id))
+                Some(EventKind::TracepointStacks(id))
             }
         };
         let mut rings = Vec::new();
@@ -99,7 +99,7 @@ impl Probe {
             rings.extend(ring.map_err(refused)?);
         }
         let (orders, inbox) = mpsc::channel();
-        let sample_type = kind.map_or(0, Kind::sample_type);
+        let sample_type = kind.map_or(0, EventKind::sample_type);
         let mut collector = Collector {
             family: Family::below(root, with_root),
             rings,
@@ -147,7 +147,7 @@ impl Collector {
             let _ = ring.enable();
         }
         std::thread::sleep(Duration::from_nanos(from.saturating_sub(now())));
-        let before = Counts::of(self.family.pids());
+        let before = ProcessCounts::of(self.family.pids());
         let mut waits = Waits::new(from, until);
         loop {
             let left = Duration::from_nanos(until.saturating_sub(now()));
@@ -163,7 +163,7 @@ impl Collector {
             waits.go_on(Nanos::MAX, family, &mut waited);
             waits.end(&mut waited);
         }
-        let after = Counts::of(self.family.pids());
+        let after = ProcessCounts::of(self.family.pids());
         self.rings.clear();
         self.taken.counts = after.since(&before);
     }

@@ -55,7 +55,7 @@ impl Sample {
 
 /// Reads a record's body; None of kinds that are not used, and of one that is cut short.
 pub(crate) fn read(kind: u32, body: &[u8], sample_type: u64) -> Option<Record> {
-    let mut body = Body(body);
+    let mut body = RecordBody(body);
     match kind {
         LOST => {
             body.u64()?;
@@ -70,7 +70,7 @@ pub(crate) fn read(kind: u32, body: &[u8], sample_type: u64) -> Option<Record> {
     }
 }
 
-fn sample(body: &mut Body<'_>, sample_type: u64) -> Option<Sample> {
+fn sample(body: &mut RecordBody<'_>, sample_type: u64) -> Option<Sample> {
     let mut sample = Sample {
         pid: body.u32()?,
         tid: body.u32()?,
@@ -99,9 +99,9 @@ fn sample(body: &mut Body<'_>, sample_type: u64) -> Option<Sample> {
     Some(sample)
 }
 
-struct Body<'a>(&'a [u8]);
+struct RecordBody<'a>(&'a [u8]);
 
-impl Body<'_> {
+impl RecordBody<'_> {
     fn u32(&mut self) -> Option<u32> {
         let (first, rest) = self.0.split_first_chunk()?;
         self.0 = rest;

@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Where an output was asked for.
 #[derive(Clone)]
-struct Address {
+struct UrlParts {
     host: String,
     port: String,
     /// The path, or the script of k6 or wrk that says what is asked for.
     page: String,
 }
 
-impl Address {
+impl UrlParts {
     fn of(document: &Document, figure: &Figure) -> Option<Self> {
         let output = &document.outputs[figure.output?];
         let command = output.command.as_ref();
@@ -48,9 +48,9 @@ impl Address {
 
 /// Puts the pages of a server into sections of their own, and adds hosts and ports to the names of systems that have several.
 pub(crate) fn tell_apart(document: &Document, figures: &mut [Figure]) {
-    let addresses: Vec<Option<Address>> = figures
+    let addresses: Vec<Option<UrlParts>> = figures
         .iter()
-        .map(|figure| Address::of(document, figure))
+        .map(|figure| UrlParts::of(document, figure))
         .collect();
     let mut pages: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for address in addresses.iter().flatten() {

@@ -1,6 +1,6 @@
 //! Contents of a table's rows or columns: runs of one system, loads, or systems.
 
-use crate::load::{Kind, Load};
+use crate::load::{Load, LoadParameter};
 use crate::names::{bare, is_ordinal};
 use crate::text::number::leading;
 use crate::words::words;
@@ -125,7 +125,7 @@ fn size(label: &str) -> Option<Load> {
         _ => return None,
     };
     Some(Load {
-        other: Some((Kind::Size, (n.value * bytes) as u64)),
+        other: Some((LoadParameter::Size, (n.value * bytes) as u64)),
         ..Load::default()
     })
 }

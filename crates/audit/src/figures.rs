@@ -3,9 +3,9 @@
 
 use crate::address::{by_page, tell_apart};
 use crate::command::Command;
-use crate::load::{Kind, Load};
+use crate::load::{Load, LoadParameter};
 use crate::model::Tool;
-use crate::model::{Document, Output, Place};
+use crate::model::{Document, OutputContext, ToolOutput};
 use crate::names::{System, stem, system};
 use crate::tabled::of_table;
 use crate::text::number::Printed;
@@ -62,7 +62,7 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
                 // Runs at two rates are not runs of one load. vegeta prints the rate that it reached.
                 other: (command.and_then(Command::rate))
                     .or_else(|| block.asked.map(|n| n.what))
-                    .map(|rate| (Kind::Rate, rate.round() as u64)),
+                    .map(|rate| (LoadParameter::Rate, rate.round() as u64)),
             };
             let mut system = system(&found.place, None, &file);
             if matches!(block.tool, Tool::Locust | Tool::Jmeter) {
@@ -117,8 +117,8 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
 }
 
 /// Does an output with the same figures, below the same command line, stand before it? It is one run, shown twice.
-fn is_shown_again(before: &[Output], output: &Output) -> bool {
-    let run = |output: &Output| {
+fn is_shown_again(before: &[ToolOutput], output: &ToolOutput) -> bool {
+    let run = |output: &ToolOutput| {
         let url = output.command.as_ref()?.url()?.to_owned();
         let block = &output.block;
         let figures = (
@@ -147,7 +147,7 @@ struct Repeated(BTreeMap<(Vec<usize>, String), usize>);
 
 impl Repeated {
     /// The line of the innermost heading, or of the label, if another one was called the same.
-    fn line(&mut self, place: &Place) -> Option<usize> {
+    fn line(&mut self, place: &OutputContext) -> Option<usize> {
         let mut again = None;
         if let Some((own, above)) = place.headings.split_last() {
             let above = above.iter().map(|heading| heading.1).collect();

@@ -4,7 +4,7 @@ use crate::check::sleep_in_window::{SLEEP, slept};
 use crate::figures::{Figure, cells, figures};
 use crate::load::Load;
 use crate::model::Tool;
-use crate::model::{Document, Output};
+use crate::model::{Document, ToolOutput};
 use crate::read::read;
 use prony_stats::summary::average;
 use schemars::JsonSchema;
@@ -122,7 +122,7 @@ pub fn import(texts: &[(String, String)]) -> Figures {
 fn outputs<'a>(
     documents: &'a [Document],
     figures: &[Figure],
-) -> Option<Vec<(&'a Document, &'a Output)>> {
+) -> Option<Vec<(&'a Document, &'a ToolOutput)>> {
     let outputs = figures.iter().map(|figure| {
         let document = &documents[figure.document];
         Some((document, &document.outputs[figure.output?]))
@@ -161,7 +161,7 @@ fn row(label: String, load: Option<String>, runs: &[&Figure], documents: &[Docum
     let outputs = runs
         .iter()
         .filter_map(|run| Some(&documents[run.document].outputs[run.output?]));
-    let outputs: Vec<&Output> = outputs.collect();
+    let outputs: Vec<&ToolOutput> = outputs.collect();
     let latency_ms = match outputs.as_slice() {
         [only] if runs.len() == 1 => latency(only),
         _ => BTreeMap::new(),
@@ -182,7 +182,7 @@ fn row(label: String, load: Option<String>, runs: &[&Figure], documents: &[Docum
 }
 
 /// Describes the facts that a reader of a row has to know: failures, and means that cannot be.
-fn note(failed: u64, outputs: &[&Output]) -> Option<String> {
+fn note(failed: u64, outputs: &[&ToolOutput]) -> Option<String> {
     let mut notes = Vec::new();
     match failed {
         0 => {}
@@ -196,7 +196,7 @@ fn note(failed: u64, outputs: &[&Output]) -> Option<String> {
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
-fn latency(output: &Output) -> BTreeMap<String, f64> {
+fn latency(output: &ToolOutput) -> BTreeMap<String, f64> {
     let latency = &output.block.latency;
     let ms = |seconds: f64| (seconds * 1e9).round() / 1e6;
     let mut by_name = BTreeMap::new();

@@ -13,12 +13,12 @@ pub struct Load {
     /// Threads of the generator.
     pub threads: Option<u64>,
     /// Something else that was varied: processes, sizes, a pipeline's depth.
-    pub other: Option<(Kind, u64)>,
+    pub other: Option<(LoadParameter, u64)>,
 }
 
 /// Quantities that may vary in addition to connections and threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum LoadParameter {
     /// Processes, workers or CPUs of the server.
     Workers,
     /// Requests in flight on each connection.
@@ -54,11 +54,11 @@ impl Load {
             load.threads = Some(n);
         } else {
             let kind = if is(WORKERS) {
-                Kind::Workers
+                LoadParameter::Workers
             } else if is(PIPELINES) {
-                Kind::Pipeline
+                LoadParameter::Pipeline
             } else if is(SIZES) {
-                Kind::Size
+                LoadParameter::Size
             } else {
                 return None;
             };
@@ -70,7 +70,7 @@ impl Load {
     /// A number of which nothing says what it counts.
     pub(crate) fn number(n: u64) -> Self {
         Self {
-            other: Some((Kind::Number, n)),
+            other: Some((LoadParameter::Number, n)),
             ..Self::default()
         }
     }
@@ -190,11 +190,11 @@ impl fmt::Display for Load {
                 write!(f, "{known} ")?;
             }
             return match kind {
-                Kind::Workers => write!(f, "{n} workers"),
-                Kind::Pipeline => write!(f, "pipeline {n}"),
-                Kind::Size => write!(f, "{n} bytes"),
-                Kind::Rate => write!(f, "{n}/s"),
-                Kind::Number => write!(f, "{n}"),
+                LoadParameter::Workers => write!(f, "{n} workers"),
+                LoadParameter::Pipeline => write!(f, "pipeline {n}"),
+                LoadParameter::Size => write!(f, "{n} bytes"),
+                LoadParameter::Rate => write!(f, "{n}/s"),
+                LoadParameter::Number => write!(f, "{n}"),
             };
         }
         match (

@@ -2,7 +2,7 @@
 //! only count runs or sum others up.
 
 use crate::load::Load;
-use crate::model::Place;
+use crate::model::OutputContext;
 use crate::text::number::seconds;
 use crate::words::{Words, is_generic, words};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) struct System {
 
 /// The name of what was measured: the innermost heading that does not only count, with the label
 /// when that is not a load.
-pub(crate) fn system(place: &Place, column: Option<&str>, file: &str) -> System {
+pub(crate) fn system(place: &OutputContext, column: Option<&str>, file: &str) -> System {
     let label = place
         .label
         .as_ref()

@@ -6,7 +6,7 @@ use crate::axis::{Axis, axis, load as load_named};
 use crate::command::names_tool;
 use crate::figures::Figure;
 use crate::load::Load;
-use crate::model::Place;
+use crate::model::OutputContext;
 use crate::model::{Row, Table};
 use crate::names::{System, is_run, is_summary, system};
 use crate::quantity::{is_about_other, is_other, is_target, rate_unit, rates_in};
@@ -15,10 +15,10 @@ use crate::words::{Words, words};
 use rows::{are_percentiles, named_behind_loads, names_of, names_pages, without_ranks};
 
 /// A table as it is looked at for figures.
-struct Reading<'a> {
+struct TableReader<'a> {
     table: &'a Table,
     rows: Vec<&'a Row>,
-    place: &'a Place,
+    place: &'a OutputContext,
     document: usize,
     file: &'a str,
     /// Unit of the figures, in requests per second, as a caption, a corner, a label or a heading states it.
@@ -28,7 +28,7 @@ struct Reading<'a> {
     all: Vec<Figure>,
 }
 
-impl Reading<'_> {
+impl TableReader<'_> {
     fn add(&mut self, row: usize, column: usize, system: System, load: Load, unit: Option<f64>) {
         let row = self.rows[row];
         let load = if load == Load::default() {
@@ -108,7 +108,12 @@ impl Reading<'_> {
 }
 
 /// The figures of a table: of its systems, loads and runs, however it lays them out.
-pub(crate) fn of_table(table: &Table, place: &Place, document: usize, file: &str) -> Vec<Figure> {
+pub(crate) fn of_table(
+    table: &Table,
+    place: &OutputContext,
+    document: usize,
+    file: &str,
+) -> Vec<Figure> {
     let unranked = without_ranks(table);
     let table = unranked.as_ref().unwrap_or(table);
     let rows: Vec<&Row> = table
@@ -133,7 +138,7 @@ pub(crate) fn of_table(table: &Table, place: &Place, document: usize, file: &str
         .filter(|_| !other);
     let above = place.label.as_ref().or(place.headings.last());
     let load = above.and_then(|text| Load::parse(&text.0));
-    let mut reading = Reading {
+    let mut reading = TableReader {
         table,
         rows,
         place,
@@ -168,7 +173,7 @@ fn in_brackets(name: &str) -> Option<Load> {
 }
 
 /// Each row is a run, or a load; each column is a system, or a quantity of what the table is of.
-fn systems_beside(reading: &mut Reading<'_>, columns: &[usize], rows: &Axis, other: bool) {
+fn systems_beside(reading: &mut TableReader<'_>, columns: &[usize], rows: &Axis, other: bool) {
     let table = reading.table;
     let load = |row: usize| match rows {
         Axis::Loads(loads) => loads.get(row).copied().unwrap_or_default(),
@@ -219,7 +224,7 @@ fn systems_beside(reading: &mut Reading<'_>, columns: &[usize], rows: &Axis, oth
 
 /// Each row is a system; columns are rates, runs of one, or loads. The first may have the loads, one for each row.
 fn systems_below(
-    reading: &mut Reading<'_>,
+    reading: &mut TableReader<'_>,
     columns: &[usize],
     first_loads: Option<&[Load]>,
     other: bool,
@@ -364,7 +369,7 @@ fn is_plan(table: &Table, rates: usize) -> bool {
 
 /// Are all columns of figures of one kind, which the heading, and no column, names? There are several of them, and every
 /// row is a system.
-fn is_of_workloads(reading: &Reading<'_>, columns: &[usize], plain: &[&str]) -> bool {
+fn is_of_workloads(reading: &TableReader<'_>, columns: &[usize], plain: &[&str]) -> bool {
     let named = |row: &&Row| {
         row.number(0).is_none() && rate_unit(row.label()).is_none() && !is_other(row.label())
     };
@@ -381,7 +386,7 @@ fn is_of_workloads(reading: &Reading<'_>, columns: &[usize], plain: &[&str]) -> 
 
 /// Each row is a quantity, and each column a system: `| Requests/sec | 213.00 | 198.10 |`. Where one
 /// column has the values, a row may say what they are of: `| Framework | gin |`.
-fn quantities_below(reading: &mut Reading<'_>) {
+fn quantities_below(reading: &mut TableReader<'_>) {
     const NAMES: Words =
         Words("framework, implementation, language, library, name, runtime, server, stack, system");
     let table = reading.table;

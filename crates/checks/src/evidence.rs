@@ -89,7 +89,7 @@ pub struct Evidence {
     /// The warm-up ended because the load was steady, not because its time was up.
     pub warmed_up: Option<bool>,
     /// The server's use of CPU.
-    pub server: Option<Server>,
+    pub server: Option<ServerCpu>,
     /// TCP events of the machine during the load.
     pub tcp: Option<Tcp>,
     /// CPU time of neither server nor generator on their CPUs, as a part of all, 0 to 1.
@@ -144,7 +144,7 @@ pub struct OneGenerator {
 
 /// The server's use of CPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Server {
+pub struct ServerCpu {
     /// CPUs that it could use at once, by its placement and its number of workers.
     pub cpus: f64,
     /// CPUs that it used on average.
@@ -291,7 +291,7 @@ impl Evidence {
     pub fn with_resources(self, used: &Resources, cpus: f64) -> Self {
         let watched = used.watched_ns > 0;
         Self {
-            server: used.server_cpus().map(|used| Server { cpus, used }),
+            server: used.server_cpus().map(|used| ServerCpu { cpus, used }),
             tcp: Some(Tcp {
                 listen_overflows: used.listen_overflows,
                 syn_retransmits: used.syn_retransmits,
@@ -359,7 +359,7 @@ impl Evidence {
             per_connection: vec![10_000; 64],
             window_rates: vec![64_000.0; 10],
             warmed_up: Some(true),
-            server: Some(Server {
+            server: Some(ServerCpu {
                 cpus: 1.0,
                 used: 0.98,
             }),

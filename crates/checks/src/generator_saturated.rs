@@ -59,7 +59,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Server;
+    use crate::ServerCpu;
 
     #[test]
     fn it_matters_less_when_the_server_is_busy_too() {
@@ -69,7 +69,7 @@ mod tests {
         };
         assert_eq!(check(&busy).unwrap().severity, Severity::Note);
         let idle = Evidence {
-            server: Some(Server {
+            server: Some(ServerCpu {
                 cpus: 2.0,
                 used: 1.0,
             }),
@@ -84,7 +84,7 @@ mod tests {
         let starved = Evidence {
             generator_busy: 0.48,
             generator_waiting: 0.5,
-            server: Some(Server {
+            server: Some(ServerCpu {
                 cpus: 1.0,
                 used: 0.5,
             }),

@@ -41,7 +41,7 @@ mod unsolicited;
 mod wrong_answers;
 
 pub use ceiling::ceiling;
-pub use evidence::{Evidence, OneGenerator, Server, Tcp};
+pub use evidence::{Evidence, OneGenerator, ServerCpu, Tcp};
 pub use explanation::Explanation;
 pub use littles_law::littles_law;
 pub use prony_record::{CheckId, Finding, Severity};

@@ -33,14 +33,14 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Server;
+    use crate::ServerCpu;
 
     #[test]
     fn a_full_network_is_told_unless_a_cpu_was_full_too() {
         let full = Evidence {
             moved: 11.9e6,
             link: Some(12.2e6),
-            server: Some(Server {
+            server: Some(ServerCpu {
                 cpus: 1.0,
                 used: 0.3,
             }),
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(but(|it| it.moved = 6e6), None);
         assert_eq!(but(|it| it.link = None), None, "on one machine");
         assert_eq!(but(|it| it.generator_busy = 0.95), None);
-        let busy = Some(Server {
+        let busy = Some(ServerCpu {
             cpus: 1.0,
             used: 0.99,
         });

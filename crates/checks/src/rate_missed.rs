@@ -45,7 +45,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Server;
+    use crate::ServerCpu;
     use prony_record::{Backlog, Pool};
 
     fn growing() -> Evidence {
@@ -90,7 +90,7 @@ mod tests {
     fn what_else_misses_a_rate() {
         let generator = Evidence {
             generator_busy: 0.98,
-            server: Some(Server {
+            server: Some(ServerCpu {
                 cpus: 1.0,
                 used: 0.3,
             }),
@@ -118,7 +118,7 @@ mod tests {
     fn only_what_was_excluded_is_not_named() {
         let with = |used, helped| {
             let seen = Evidence {
-                server: Some(Server { cpus: 1.0, used }),
+                server: Some(ServerCpu { cpus: 1.0, used }),
                 pool: Pool {
                     allowed: 64,
                     opened: 64,

@@ -51,12 +51,12 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Server;
+    use crate::ServerCpu;
 
     #[test]
     fn a_server_kept_from_running_by_others_is_not_idle() {
         let kept = Evidence {
-            server: Some(Server {
+            server: Some(ServerCpu {
                 cpus: 1.0,
                 used: 0.2,
             }),
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn what_else_leaves_a_server_idle() {
         let idle = || Evidence {
-            server: Some(Server {
+            server: Some(ServerCpu {
                 cpus: 1.0,
                 used: 0.3,
             }),
@@ -123,7 +123,7 @@ mod tests {
     fn an_idle_server_in_a_closed_loop() {
         assert_eq!(check(&Evidence::clean()), None);
         let idle = Evidence {
-            server: Some(Server {
+            server: Some(ServerCpu {
                 cpus: 1.0,
                 used: 0.3,
             }),

@@ -1,7 +1,7 @@
 //! Where the connections to a URL go, and where they come from, by what the command line says of it.
 
-use crate::args::connect::{Connect, ConnectTo, Origin};
-use crate::target::Address;
+use crate::args::connect::{Connect, ConnectTo, SourceArgs};
+use crate::target::TargetUrl;
 use miette::{Result, miette};
 use prony_engine::{Target, check_sources};
 use prony_lab::sources::Sources;
@@ -27,7 +27,7 @@ impl Connect {
 
     /// Where the connections to this address go. As in curl, the first `--connect-to` that fits counts, then the last
     /// `--resolve` that fits what it gives; one with a name goes before `*`.
-    pub fn route(&self, address: &Address) -> Route {
+    pub fn route(&self, address: &TargetUrl) -> Route {
         let (host, port) = match self.moved(address) {
             None => (None, None),
             Some(rule) => (rule.to.0.as_ref(), rule.to.1),
@@ -50,7 +50,7 @@ impl Connect {
     }
 
     /// The rule that sends connections elsewhere.
-    fn moved(&self, address: &Address) -> Option<&ConnectTo> {
+    fn moved(&self, address: &TargetUrl) -> Option<&ConnectTo> {
         let fits = |(host, port): &(Option<String>, Option<u16>)| {
             let host = host.as_ref();
             host.is_none_or(|host| host.eq_ignore_ascii_case(&address.host))
@@ -60,7 +60,7 @@ impl Connect {
     }
 
     /// Do the options fit any of these addresses? Those that fit none are most likely mistyped.
-    pub fn fit(&self, addresses: &[Address]) -> Result<()> {
+    pub fn fit(&self, addresses: &[TargetUrl]) -> Result<()> {
         let reached = || addresses.iter().filter(|address| address.unix.is_none());
         let option = match (self.connect_to.first(), self.resolve.first()) {
             (Some(rule), _) if reached().all(|it| self.moved(it).is_none()) => {
@@ -71,7 +71,7 @@ impl Connect {
             }
             _ => return Ok(()),
         };
-        let goes = |address: &Address| {
+        let goes = |address: &TargetUrl| {
             let Route { host, port, .. } = self.route(address);
             format!("{host}:{port}")
         };
@@ -87,7 +87,7 @@ impl Connect {
     }
 }
 
-impl Origin {
+impl SourceArgs {
     /// The addresses that connections come from. With `client_host` they are those of other machines, each of which looks
     /// whether it has them.
     pub fn sources(&self, client_host: &[String]) -> Result<Sources> {
@@ -141,14 +141,14 @@ mod tests {
     use clap::Parser;
 
     #[derive(Parser)]
-    struct Line {
+    struct TestArgs {
         #[command(flatten)]
         connect: Connect,
     }
 
     fn connect(line: &str) -> Connect {
         let words = std::iter::once("it").chain(line.split_whitespace());
-        let line = Line::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
+        let line = TestArgs::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
         line.connect
     }
 

@@ -1,22 +1,24 @@
 //! Judging what was measured by the conditions of `--fail-if`.
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::gate::{Conditions, Gate};
 use crate::out::write_file;
 use miette::{IntoDiagnostic, Result};
-use prony_record::service::{CapacityReport, Known};
+use prony_record::service::{CapacityBounds, CapacityReport};
 use prony_record::{CheckId, Finding, Percentiles, Severity};
-use prony_report::diff::{Change, DiffReport};
+use prony_report::diff::{CellChange, DiffReport};
 use prony_report::load::{LoadReport, RequestReport, SessionReport};
 use prony_report::run::RunReport;
-use prony_verdict::gate::{Judged, Metric, Outcome, Reading, Subject, judge, ratios, worst};
+use prony_verdict::gate::{
+    GateOutcome, JudgedCondition, Metric, MetricReading, Subject, judge, ratios, worst,
+};
 use prony_verdict::seen::DuelReport;
 use serde::Serialize;
 use std::fmt::Write;
 
 /// The conditions, judged.
 pub struct Verdict {
-    judged: Vec<Judged>,
+    judged: Vec<JudgedCondition>,
     strict: bool,
 }
 
@@ -88,21 +90,21 @@ impl Verdict {
     }
 
     /// How the command ends that would have ended like this without conditions.
-    pub fn ended(&self, otherwise: Ended) -> Ended {
+    pub fn ended(&self, otherwise: CommandEnd) -> CommandEnd {
         match (worst(&self.judged), otherwise) {
-            (Outcome::Broken, _) => Ended::Broken,
-            (_, Ended::Incomplete) => Ended::Incomplete,
-            (Outcome::NotKnown, _) if self.strict => Ended::NotKnown,
+            (GateOutcome::Broken, _) => CommandEnd::Broken,
+            (_, CommandEnd::Incomplete) => CommandEnd::Incomplete,
+            (GateOutcome::NotKnown, _) if self.strict => CommandEnd::NotKnown,
             (_, otherwise) => otherwise,
         }
     }
 }
 
-const fn word(outcome: Outcome) -> &'static str {
+const fn word(outcome: GateOutcome) -> &'static str {
     match outcome {
-        Outcome::Held => "passed",
-        Outcome::NotKnown => "not known",
-        Outcome::Broken => "failed",
+        GateOutcome::Held => "passed",
+        GateOutcome::NotKnown => "not known",
+        GateOutcome::Broken => "failed",
     }
 }
 
@@ -110,16 +112,18 @@ const fn word(outcome: Outcome) -> &'static str {
 pub fn of_duel(report: &DuelReport) -> Vec<Subject> {
     let serious = serious(&report.checks);
     let subject = |side: &prony_verdict::seen::SideReport| {
-        let figures = side
-            .figures
-            .iter()
-            .filter_map(|figure| Some((Metric::of(figure.quantity)?, Reading::of(&figure.value))));
-        let mut values: Vec<(Metric, Reading)> = figures.collect();
-        values.push((Metric::Errors, Reading::exact(side.errors)));
+        let figures = side.figures.iter().filter_map(|figure| {
+            Some((
+                Metric::of(figure.quantity)?,
+                MetricReading::of(&figure.value),
+            ))
+        });
+        let mut values: Vec<(Metric, MetricReading)> = figures.collect();
+        values.push((Metric::Errors, MetricReading::exact(side.errors)));
         values.extend(
             side.memory
                 .as_ref()
-                .map(|it| (Metric::Memory, Reading::of(it))),
+                .map(|it| (Metric::Memory, MetricReading::of(it))),
         );
         let compared = report.comparisons.iter();
         Subject {
@@ -136,10 +140,10 @@ pub fn of_duel(report: &DuelReport) -> Vec<Subject> {
 /// The load as a whole, then each of its requests and sessions that has a name.
 pub fn of_load(report: &LoadReport) -> Vec<Subject> {
     let mut values = times(&report.latency.response);
-    values.push((Metric::Throughput, Reading::of(&report.throughput)));
+    values.push((Metric::Throughput, MetricReading::of(&report.throughput)));
     let ended = report.outcomes.finished();
     let failed = ended - report.outcomes.ok;
-    values.push((Metric::Errors, Reading::exact(share(failed, ended))));
+    values.push((Metric::Errors, MetricReading::exact(share(failed, ended))));
     let whole = Subject {
         name: report.target.clone(),
         request: None,
@@ -151,7 +155,7 @@ pub fn of_load(report: &LoadReport) -> Vec<Subject> {
         let mut values = times(&one.response);
         let ended = one.outcomes.finished();
         let failed = ended - one.outcomes.ok;
-        values.push((Metric::Errors, Reading::exact(share(failed, ended))));
+        values.push((Metric::Errors, MetricReading::exact(share(failed, ended))));
         Subject {
             name: format!("{} of {}", one.name, report.target),
             request: Some(one.name.clone()),
@@ -162,7 +166,7 @@ pub fn of_load(report: &LoadReport) -> Vec<Subject> {
     let session = |one: &SessionReport| {
         let mut values = times(&one.duration);
         let errors = share(one.failed, one.completed + one.failed);
-        values.push((Metric::Errors, Reading::exact(errors)));
+        values.push((Metric::Errors, MetricReading::exact(errors)));
         Subject {
             name: format!("{} of {}", one.name, report.target),
             request: Some(one.name.clone()),
@@ -186,10 +190,10 @@ fn share(failed: u64, ended: u64) -> f64 {
 
 /// The server whose capacity was searched.
 pub fn of_capacity(report: &CapacityReport) -> Vec<Subject> {
-    let Known { low, high, .. } = report.known;
+    let CapacityBounds { low, high, .. } = report.known;
     // At least nothing, and up to whatever.
     let interval = (low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY));
-    let reading = Reading::new(report.capacity.or(low).unwrap_or(0.0), Some(interval));
+    let reading = MetricReading::new(report.capacity.or(low).unwrap_or(0.0), Some(interval));
     vec![Subject {
         name: report.server.clone(),
         request: None,
@@ -201,7 +205,7 @@ pub fn of_capacity(report: &CapacityReport) -> Vec<Subject> {
 
 /// Every server of two runs under every load, against the earlier run.
 pub fn of_diff(report: &DiffReport) -> Vec<Subject> {
-    let subject = |change: &Change| {
+    let subject = |change: &CellChange| {
         let cpu = change.cpu.as_ref();
         let ratios = [
             (Metric::Throughput, Some(&change.throughput)),
@@ -209,7 +213,7 @@ pub fn of_diff(report: &DiffReport) -> Vec<Subject> {
         ];
         let known = ratios
             .into_iter()
-            .filter_map(|(metric, ratio)| Some((metric, Reading::of(ratio?))));
+            .filter_map(|(metric, ratio)| Some((metric, MetricReading::of(ratio?))));
         Subject {
             name: format!("{} under {}", change.server, change.load),
             request: None,
@@ -226,18 +230,18 @@ pub fn of_run(report: &RunReport) -> Vec<Subject> {
     let several = report.by_load().len() > 1;
     let measured = report.cells.iter().map(|cell| {
         let mut values = percentiles(&cell.latency.response);
-        values.push((Metric::Throughput, Reading::of(&cell.throughput)));
-        values.push((Metric::Errors, Reading::exact(cell.errors)));
+        values.push((Metric::Throughput, MetricReading::of(&cell.throughput)));
+        values.push((Metric::Errors, MetricReading::exact(cell.errors)));
         // What is the most of a start is another in the next one.
         let most = [(Metric::Memory, &cell.memory), (Metric::Max, &cell.longest)];
         let most = most
             .into_iter()
             .filter_map(|(metric, it)| Some((metric, it.as_ref()?)));
-        values.extend(most.map(|(metric, it)| (metric, Reading::of(it))));
+        values.extend(most.map(|(metric, it)| (metric, MetricReading::of(it))));
         values.extend(cell.server_cpu_us_per_request.as_ref().map(|cpu| {
             let interval = cpu.low.zip(cpu.high);
             let interval = interval.map(|(low, high)| (low * 1e3, high * 1e3));
-            (Metric::Cpu, Reading::new(cpu.value * 1e3, interval))
+            (Metric::Cpu, MetricReading::new(cpu.value * 1e3, interval))
         }));
         let ratio = cell
             .ratio
@@ -251,7 +255,7 @@ pub fn of_run(report: &RunReport) -> Vec<Subject> {
             request: None,
             values,
             ratios: ratio
-                .map(|ratio| (Metric::Throughput, Reading::of(ratio)))
+                .map(|ratio| (Metric::Throughput, MetricReading::of(ratio)))
                 .into_iter()
                 .collect(),
             serious: serious(&cell.checks),
@@ -269,16 +273,16 @@ pub fn of_run(report: &RunReport) -> Vec<Subject> {
 }
 
 /// The response times of a single load. It has one maximum, which therefore has no interval.
-fn times(response: &Percentiles) -> Vec<(Metric, Reading)> {
+fn times(response: &Percentiles) -> Vec<(Metric, MetricReading)> {
     let longest = response
         .max
-        .map(|ns| (Metric::Max, Reading::exact(ns as f64)));
+        .map(|ns| (Metric::Max, MetricReading::exact(ns as f64)));
     let mut values = percentiles(response);
     values.extend(longest);
     values
 }
 
-fn percentiles(response: &Percentiles) -> Vec<(Metric, Reading)> {
+fn percentiles(response: &Percentiles) -> Vec<(Metric, MetricReading)> {
     let intervals = &response.intervals;
     let known = [
         (5_000, response.p50, intervals.p50),
@@ -288,7 +292,7 @@ fn percentiles(response: &Percentiles) -> Vec<(Metric, Reading)> {
     ];
     let reading = |(hundredths, value, interval): (u32, Option<u64>, Option<(u64, u64)>)| {
         let interval = interval.map(|(low, high)| (low as f64, high as f64));
-        let reading = Reading::new(value? as f64, interval);
+        let reading = MetricReading::new(value? as f64, interval);
         Some((Metric::Percentile(hundredths), reading))
     };
     known.into_iter().filter_map(reading).collect()

@@ -1,7 +1,7 @@
 //! Calls of gRPC from the command line.
 
-use crate::args::grpc::{Grpc, Messages};
-use crate::args::request::{Request, Statuses};
+use crate::args::grpc::{GrpcArgs, Messages};
+use crate::args::request::{RequestArgs, Statuses};
 use crate::request::text_or_file;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_engine::protocol::Expect;
@@ -10,7 +10,7 @@ use prony_lab::grpc::{Method, Rpc, Schema};
 
 pub const URL: &str = "grpc://HOST:PORT/package.Service/Method, or grpcs:// over TLS";
 
-impl Grpc {
+impl GrpcArgs {
     fn is_given(&self) -> bool {
         !self.proto.is_empty() || self.expect_message.is_some() || self.expect_messages.is_some()
     }
@@ -48,7 +48,12 @@ fn json_of(text: &str) -> Result<String> {
 }
 
 /// The call of `path`, which is `/package.Service/Method`, with what was said of it.
-pub fn rpc(grpc: &Grpc, message: Option<&str>, request: &Request, path: &str) -> Result<Rpc> {
+pub fn rpc(
+    grpc: &GrpcArgs,
+    message: Option<&str>,
+    request: &RequestArgs,
+    path: &str,
+) -> Result<Rpc> {
     let path = format!("/{}", path.trim_start_matches('/'));
     let names: Vec<&str> = path.split('/').collect();
     if names.len() != 3 || names[1..].iter().any(|name| name.is_empty()) || path.contains('?') {
@@ -90,7 +95,7 @@ pub fn rpc(grpc: &Grpc, message: Option<&str>, request: &Request, path: &str) ->
         (None, None) => false,
     };
     let status = match request.expect_status {
-        None => prony_engine::protocol::grpc::Status::OK,
+        None => prony_engine::protocol::grpc::GrpcStatus::OK,
         Some(Statuses::Grpc(status)) => status,
         Some(Statuses::Http(code, _)) => {
             return Err(usage!(
@@ -114,7 +119,7 @@ pub fn rpc(grpc: &Grpc, message: Option<&str>, request: &Request, path: &str) ->
         call: Call {
             path,
             metadata: request.fields()?,
-            message: Grpc::encoded(message, method.as_ref())?,
+            message: GrpcArgs::encoded(message, method.as_ref())?,
         },
         expect: GrpcExpect {
             status,

@@ -1,22 +1,22 @@
 //! HTTP/2 as the command line has it, and what is found out about a server before it is loaded.
 
 use crate::args::connect::Connect;
-use crate::args::protocol::{Protocol, ProtocolArgs};
-use crate::args::tls::Tls;
+use crate::args::protocol::{ProtocolArgs, ProtocolChoice};
+use crate::args::tls::TlsArgs;
 use crate::args::ws::Messages;
 use crate::remedy::words;
-use crate::target::{self, Address, is_url};
+use crate::target::{self, TargetUrl, is_url};
 use miette::{Result, miette};
 use prony_engine::Target;
 use prony_engine::protocol::h2::probe;
 use prony_engine::protocol::tls::speaks_tls;
 use prony_lab::side::{self, Side, What};
-use prony_record::load::{KeyKind, Over};
+use prony_record::load::{KeyKind, Protocol};
 use std::time::Duration;
 
 /// How the sides of a duel are spoken to.
 pub struct ProtocolOptions<'a> {
-    pub tls: &'a Tls,
+    pub tls: &'a TlsArgs,
     pub protocol: &'a ProtocolArgs,
     pub messages: &'a Messages,
     /// The key of the certificates of servers that prony starts.
@@ -35,7 +35,7 @@ impl ProtocolOptions<'_> {
             true => target::parse(side).is_ok_and(|it| self.protocol.is_h2(*place, &it)),
         };
         let urls = sides.iter().filter(|side| is_url(side));
-        let urls: Vec<Address> = urls.map(|url| target::parse(url)).collect::<Result<_>>()?;
+        let urls: Vec<TargetUrl> = urls.map(|url| target::parse(url)).collect::<Result<_>>()?;
         if !urls.iter().any(|url| url.tls) {
             self.tls.unused()?;
         }
@@ -75,7 +75,7 @@ impl ProtocolOptions<'_> {
                 given.len()
             ));
         }
-        if self.protocol.is_ws() && given.iter().any(|it| *it != Protocol::WebSocket) {
+        if self.protocol.is_ws() && given.iter().any(|it| *it != ProtocolChoice::WebSocket) {
             return Err(usage!("--protocol: WebSocket is compared with WebSocket"));
         }
         match self.protocol.is_ws() && self.calls {
@@ -106,16 +106,16 @@ impl ProtocolOptions<'_> {
 const SPOKEN_BY: &str = "h2c://HOST/PATH is HTTP/2 without TLS; https://HOST/PATH with --protocol h2 is HTTP/2 over TLS; \
     grpc:// and grpcs:// are calls of gRPC, and --call or --contract grpc-echo makes them of servers that prony starts";
 
-impl Protocol {
+impl ProtocolChoice {
     /// Refuses a protocol that the scheme of a URL rules out.
-    fn fits(self, address: &Address) -> Result<()> {
+    fn fits(self, address: &TargetUrl) -> Result<()> {
         let http = address.http && !address.ws;
         let fits = match self {
             Self::WebSocket => address.ws,
-            Self::Http(Over::Plain) => http && !address.tls && !address.h2c,
-            Self::Http(Over::Tls) => http && address.tls && !address.grpc,
-            Self::Http(Over::H2c) => address.h2c,
-            Self::Http(Over::H2) => http && address.tls,
+            Self::Http(Protocol::Plain) => http && !address.tls && !address.h2c,
+            Self::Http(Protocol::Tls) => http && address.tls && !address.grpc,
+            Self::Http(Protocol::H2c) => address.h2c,
+            Self::Http(Protocol::H2) => http && address.tls,
         };
         match fits {
             true => Ok(()),
@@ -136,9 +136,9 @@ impl ProtocolArgs {
     }
 
     /// Is HTTP/2 spoken with the server of this URL, at this place of the command line?
-    pub fn is_h2(&self, place: usize, address: &Address) -> bool {
+    pub fn is_h2(&self, place: usize, address: &TargetUrl) -> bool {
         let over_tls = address.tls && !address.ws;
-        address.h2c || address.grpc || (over_tls && self.over(place) == Over::H2)
+        address.h2c || address.grpc || (over_tls && self.over(place) == Protocol::H2)
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// A run in the notebook, while it is measured. When the notebook cannot be written any more (the disk is full,
 /// another process holds it), the run goes on in memory, so that its result is shown all the same.
-pub struct Kept<'a> {
+pub struct NotebookJournal<'a> {
     notebook: &'a mut Notebook,
     facts: RunFacts,
     /// Number of the run in the notebook.
@@ -21,7 +21,7 @@ pub struct Kept<'a> {
     refused: Option<String>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> NotebookJournal<'a> {
     /// A run begins, in this process, with servers on this host.
     pub fn begin(
         notebook: &'a mut Notebook,
@@ -163,7 +163,7 @@ fn save_beside(notebook: &Notebook, run: RunId) -> Result<PathBuf> {
     Err(failed)
 }
 
-impl Journal for Kept<'_> {
+impl Journal for NotebookJournal<'_> {
     fn add(&mut self, recording: &Recording) -> Result<(), JournalError> {
         let failed = |error: NotebookError| JournalError(Box::new(error));
         let Err(why) = self.notebook.add_trial(self.id, recording) else {

@@ -5,7 +5,7 @@ use crate::args::machines::{Apart, LoadFrom, Machines};
 use crate::place::local_host;
 use crate::remedy::unknown;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
-use prony_lab::experiment::Place;
+use prony_lab::experiment::HostPlacement;
 use prony_lab::generator::{Generator, Local};
 use prony_lab::host::Host;
 use prony_lab::interrupt::Interrupt;
@@ -163,7 +163,7 @@ pub struct Elsewhere {
 
 impl Apart {
     /// Fills what the command line leaves open with the values of an experiment.
-    pub fn or(&self, place: &Place) -> Self {
+    pub fn or(&self, place: &HostPlacement) -> Self {
         let mut apart = self.clone();
         if apart.server_host.is_none() {
             apart.server_host.clone_from(&place.server_host);

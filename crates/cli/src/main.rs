@@ -42,7 +42,7 @@ use verb::compat::Tool;
 
 /// How a command ended, when it ended by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum CommandEnd {
     /// Everything that was asked for is done.
     Done,
     /// Something of it could not be done, as was said.
@@ -147,10 +147,10 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(_) if out::failed() => ExitCode::from(1),
-        Ok(Ended::Done) => ExitCode::SUCCESS,
-        Ok(Ended::Incomplete) => ExitCode::from(1),
-        Ok(Ended::Broken) => ExitCode::from(3),
-        Ok(Ended::NotKnown) => ExitCode::from(4),
+        Ok(CommandEnd::Done) => ExitCode::SUCCESS,
+        Ok(CommandEnd::Incomplete) => ExitCode::from(1),
+        Ok(CommandEnd::Broken) => ExitCode::from(3),
+        Ok(CommandEnd::NotKnown) => ExitCode::from(4),
         Err(report) => {
             eprintln!("{report:?}");
             ExitCode::from(if report.is::<Usage>() { 2 } else { 1 })

@@ -1,17 +1,17 @@
 //! A request from the command line, with what is expected of its answer.
 
-use crate::args::request::{AnswerLimits, Encoding, Login, Request, Statuses};
+use crate::args::request::{AnswerLimits, EncodingArgs, Login, RequestArgs, Statuses};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use miette::{Result, miette};
 use prony_engine::protocol::mix::text;
 use prony_engine::protocol::{Expect, Limits, Mix};
-use prony_lab::requests::verify::Way;
+use prony_lab::requests::verify::SendMode;
 
 /// Note that a comparison prints when its file of requests has pauses.
 pub const PAUSES: &str = "the pauses of the sessions are left out: with them the number of users would be the limit of every server";
 
-impl Request {
+impl RequestArgs {
     /// Has the user said anything about it?
     pub fn is_given(&self) -> bool {
         let limits = &self.limits;
@@ -125,7 +125,7 @@ impl AnswerLimits {
     }
 }
 
-impl Encoding {
+impl EncodingArgs {
     /// Has the answers of a file's requests judged decoded, if they may come compressed.
     pub fn settle(self, mix: &mut Mix) {
         if self.compressed {
@@ -195,9 +195,9 @@ pub fn prefix(path: &str) -> Result<String> {
 }
 
 /// How the requests of a file are sent when they are verified.
-pub fn ways(no_pipelining: bool) -> Vec<Way> {
-    let all = Way::ALL.into_iter();
-    all.filter(|&way| !(no_pipelining && way == Way::Pipelined))
+pub fn ways(no_pipelining: bool) -> Vec<SendMode> {
+    let all = SendMode::ALL.into_iter();
+    all.filter(|&way| !(no_pipelining && way == SendMode::Pipelined))
         .collect()
 }
 

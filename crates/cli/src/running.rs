@@ -3,7 +3,7 @@
 
 use crate::http2::ProtocolOptions;
 use crate::remedy::words;
-use crate::target::Address;
+use crate::target::TargetUrl;
 use crate::{http2, tls, ws};
 use miette::{Result, miette};
 use prony_engine::Target;
@@ -33,7 +33,7 @@ impl Reach<'_> {
         }
     }
 
-    fn target(&self, address: &Address, options: &ProtocolOptions<'_>) -> Result<Target> {
+    fn target(&self, address: &TargetUrl, options: &ProtocolOptions<'_>) -> Result<Target> {
         match (self.unix, self.fleet) {
             (Some(path), _) => crate::target::unix(path),
             (None, None) => address.resolve(options.connect, self.timeout),
@@ -48,7 +48,7 @@ impl Reach<'_> {
 /// How requests are sent to the server of a URL: the one at this place of the command line.
 pub fn endpoint<'a>(
     place: usize,
-    address: &'a Address,
+    address: &'a TargetUrl,
     options: &ProtocolOptions<'_>,
 ) -> Endpoint<'a> {
     let http2 = options.protocol.is_h2(place, address);
@@ -61,7 +61,7 @@ pub fn endpoint<'a>(
 
 /// The server of a URL, after one try. `upgrade` is the handshake of WebSocket where that is spoken.
 pub fn server(
-    (url, address): (&str, &Address),
+    (url, address): (&str, &TargetUrl),
     endpoint: &Endpoint<'_>,
     options: &ProtocolOptions<'_>,
     upgrade: Option<&Upgrade>,

@@ -18,7 +18,7 @@ use url::{Host, Url};
 
 /// A URL taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address {
+pub struct TargetUrl {
     /// HTTP, or else a raw echo.
     pub http: bool,
     /// Over TLS.
@@ -73,16 +73,16 @@ pub fn is_url(text: &str) -> bool {
 }
 
 /// Takes a URL apart.
-pub fn parse(text: &str) -> Result<Address> {
+pub fn parse(text: &str) -> Result<TargetUrl> {
     // The scheme is not a registered one: host, port and path are those of http://.
     if let Some(rest) = text.strip_prefix("h2c://") {
         let plain = parse(&format!("http://{rest}"))?;
-        return Ok(Address { h2c: true, ..plain });
+        return Ok(TargetUrl { h2c: true, ..plain });
     }
     for (scheme, as_http) in [("grpc://", "http://"), ("grpcs://", "https://")] {
         if let Some(rest) = text.strip_prefix(scheme) {
             let address = parse(&format!("{as_http}{rest}"))?;
-            return Ok(Address {
+            return Ok(TargetUrl {
                 grpc: true,
                 h2c: !address.tls,
                 ..address
@@ -104,7 +104,7 @@ pub fn parse(text: &str) -> Result<Address> {
     let http = match url.scheme() {
         "http" | "https" | "ws" | "wss" => true,
         "tcp" => false,
-        "unix" => return Ok(Address::over_unix(false, url.path().into(), "/".into())),
+        "unix" => return Ok(TargetUrl::over_unix(false, url.path().into(), "/".into())),
         "http+unix" => {
             let host = url.host_str().unwrap_or("");
             let socket = percent_decode_str(host).decode_utf8_lossy().into_owned();
@@ -113,7 +113,7 @@ pub fn parse(text: &str) -> Result<Address> {
                     "the socket's path must be absolute, its slashes as %2F".into(),
                 ));
             }
-            return Ok(Address::over_unix(
+            return Ok(TargetUrl::over_unix(
                 true,
                 socket.into(),
                 path_and_query(&url),
@@ -137,7 +137,7 @@ pub fn parse(text: &str) -> Result<Address> {
     };
     let path = path_and_query(&url);
     let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
-    Ok(Address {
+    Ok(TargetUrl {
         http,
         tls,
         h2c: false,
@@ -178,7 +178,7 @@ fn path_and_query(url: &Url) -> String {
     url[url::Position::BeforePath..url::Position::AfterQuery].to_owned()
 }
 
-impl Address {
+impl TargetUrl {
     fn over_unix(http: bool, socket: PathBuf, path: String) -> Self {
         Self {
             http,

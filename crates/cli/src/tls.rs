@@ -1,6 +1,6 @@
 //! TLS as the command line has it, and what is found out about a server before it is loaded.
 
-use crate::args::tls::Tls;
+use crate::args::tls::TlsArgs;
 use crate::remedy::words;
 use miette::{Result, miette};
 use prony_engine::Target;
@@ -9,7 +9,7 @@ use prony_engine::protocol::tls::{ProbeError, TlsOptions, probe};
 use std::path::PathBuf;
 use std::time::Duration;
 
-impl Tls {
+impl TlsArgs {
     /// Has the user said anything about it?
     fn is_given(&self) -> bool {
         self.ca.is_some()

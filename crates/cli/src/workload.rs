@@ -1,17 +1,17 @@
 //! Requests that servers are asked, from the command line: the same for every verb that loads servers.
 
-use crate::args::grpc::{Called, Grpc};
-use crate::args::request::{Request, RequestFileArgs};
+use crate::args::grpc::{Called, GrpcArgs};
+use crate::args::request::{RequestArgs, RequestFileArgs};
 use crate::args::ws::Messages;
 use crate::grpc::rpc;
 use crate::request::{PAUSES, prefix, ways};
-use crate::target::Address;
+use crate::target::TargetUrl;
 use miette::Result;
 use prony_engine::protocol::mix::Shares;
 use prony_lab::contract::Contract;
 use prony_lab::get::Get;
 use prony_lab::grpc::Rpc;
-use prony_lab::requests::Server;
+use prony_lab::requests::ServerFacts;
 use prony_lab::requests::verify::RequestFile;
 use prony_lab::socket::Socket;
 use prony_lab::workload::Workload;
@@ -34,7 +34,7 @@ pub enum Hint {
 
 impl Hint {
     /// The hint of a URL.
-    pub fn of_url(address: &Address) -> Self {
+    pub fn of_url(address: &TargetUrl) -> Self {
         let path = address.path.clone();
         match address.http {
             true if address.grpc => Self::Call(path),
@@ -46,26 +46,26 @@ impl Hint {
 }
 
 /// Options of a verb about what is asked.
-pub struct Asked<'a> {
+pub struct WorkloadArgs<'a> {
     pub contract: Option<Contract>,
     pub path: Option<&'a str>,
-    pub request: &'a Request,
+    pub request: &'a RequestArgs,
     pub messages: &'a Messages,
     /// WebSocket is spoken with servers that prony starts.
     pub over_ws: bool,
     /// The method that is called, where no URL has one.
     pub call: Option<&'a str>,
     pub message: Option<&'a str>,
-    pub grpc: &'a Grpc,
+    pub grpc: &'a GrpcArgs,
     pub file: Option<&'a Path>,
     pub no_pipelining: bool,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> WorkloadArgs<'a> {
     /// Options of a verb that compares servers, or starts them.
     pub fn of(
         (contract, path): (Option<Contract>, Option<&'a str>),
-        (request, called, asked): (&'a Request, &'a Called, &'a RequestFileArgs),
+        (request, called, asked): (&'a RequestArgs, &'a Called, &'a RequestFileArgs),
         (messages, over_ws): (&'a Messages, bool),
     ) -> Self {
         Self {
@@ -279,12 +279,12 @@ impl<'a> Asked<'a> {
     }
 
     /// Any server, as the requests of a file depend on it; `path` stands before every path of the file.
-    pub fn server(&self, path: &str, shares: Shares) -> Result<Server> {
-        Ok(Server {
+    pub fn server(&self, path: &str, shares: Shares) -> Result<ServerFacts> {
+        Ok(ServerFacts {
             prefix: prefix(path)?,
             limits: self.request.limits.accepted(),
             shares,
-            ..Server::anywhere()
+            ..ServerFacts::anywhere()
         })
     }
 }

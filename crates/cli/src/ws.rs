@@ -1,6 +1,6 @@
 //! WebSocket as the command line has it, and what is found out about a server before it is loaded.
 
-use crate::args::request::Request;
+use crate::args::request::RequestArgs;
 use crate::args::ws::Messages;
 use crate::http2::ProtocolOptions;
 use crate::remedy::words;
@@ -29,7 +29,7 @@ impl Messages {
     }
 }
 
-impl Request {
+impl RequestArgs {
     /// Is only said what a handshake has a place for: header fields, and who asks?
     pub fn fits_handshake(&self) -> Result<()> {
         let given = [

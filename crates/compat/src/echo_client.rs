@@ -72,7 +72,7 @@ pub struct EchoClient {
 
 /// Why nothing could be measured.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum EchoError {
     /// There is no such host.
     #[error("cannot look up {host:?}: {reason}")]
     Unknown {
@@ -104,7 +104,7 @@ pub enum Error {
 
 /// Results of all cycles.
 #[derive(Debug, Clone, Serialize)]
-pub struct Outcome {
+pub struct EchoResults {
     /// Echoes that were asked for.
     pub expected: u64,
     /// Echoes that came back, every byte of them.
@@ -132,16 +132,16 @@ impl EchoClient {
     /// # Errors
     /// When the host is unknown or refuses, or the generator cannot go on. Lost answers are no
     /// error here: they are in the outcome.
-    pub fn run(&self, mut guard: impl FnMut(&Arc<Control>)) -> Result<Outcome, Error> {
+    pub fn run(&self, mut guard: impl FnMut(&Arc<Control>)) -> Result<EchoResults, EchoError> {
         let connections = self
             .threads
             .checked_mul(self.sockets)
-            .ok_or(Error::TooMany {
+            .ok_or(EchoError::TooMany {
                 threads: self.threads,
                 sockets: self.sockets,
             })?;
         let echoes = u64::from(connections) * u64::from(self.rounds);
-        let mut outcome = Outcome {
+        let mut outcome = EchoResults {
             expected: echoes * u64::from(self.cycles),
             echoes: 0,
             wrong: 0,
@@ -182,8 +182,8 @@ impl EchoClient {
     }
 
     /// The first address of the host that accepts a connection.
-    fn resolve(&self) -> Result<SocketAddr, Error> {
-        let unknown = |reason| Error::Unknown {
+    fn resolve(&self) -> Result<SocketAddr, EchoError> {
+        let unknown = |reason| EchoError::Unknown {
             host: self.host.clone(),
             reason,
         };
@@ -194,14 +194,14 @@ impl EchoClient {
         for addr in addresses {
             match TcpStream::connect_timeout(&addr, Duration::from_secs(self.timeout)) {
                 Ok(_) => return Ok(addr),
-                Err(reason) => refused = Error::Refused { addr, reason },
+                Err(reason) => refused = EchoError::Refused { addr, reason },
             }
         }
         Err(refused)
     }
 
     /// Returns the text that the original would print.
-    pub fn text(&self, outcome: &Outcome) -> String {
+    pub fn text(&self, outcome: &EchoResults) -> String {
         let mut out = String::new();
         if self.histogram {
             out += &histogram(&outcome.buckets);
@@ -216,7 +216,7 @@ impl EchoClient {
     }
 }
 
-impl Outcome {
+impl EchoResults {
     fn add(&mut self, seen: &Observation, took: Duration) {
         let measured = seen.seconds();
         self.echoes += seen.outcomes.ok;
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn the_published_arithmetic() {
-        let outcome = Outcome {
+        let outcome = EchoResults {
             expected: 1_000_000,
             echoes: 1_000_000,
             wrong: 0,

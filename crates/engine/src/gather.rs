@@ -11,9 +11,9 @@ use crate::plan::Plan;
 use crate::protocol::{HeadBytes, PlainBytes};
 use crate::recorder::{Record, Slice};
 use crate::trace::Opening;
-use crate::worker::Report;
+use crate::worker::WorkerReport;
 use batches::Batches;
-use kept::Kept;
+use kept::KeptWindow;
 use prony_record::generator::per_request;
 use prony_record::times::EffectiveSamples;
 use prony_record::tls::Handshakes;
@@ -34,11 +34,11 @@ pub struct Gather<'a> {
     /// Windows that some, but not all, workers have finished, by index.
     partial: BTreeMap<u32, (u32, Slice)>,
     /// The windows that all have finished.
-    whole: Vec<Kept>,
+    whole: Vec<KeptWindow>,
     batches: Batches,
     /// Start and answers of each worker's windows, but for those that were cut short.
     paces: Vec<(Nanos, u64)>,
-    reports: Vec<Report>,
+    reports: Vec<WorkerReport>,
     error: Option<Error>,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Gather<'a> {
         {
             let start = control.started().unwrap_or(whole.start);
             progress.outcomes(&whole.outcomes);
-            let kept = Kept::of(&whole);
+            let kept = KeptWindow::of(&whole);
             progress.window(&kept.window(start, control.measured()));
             self.keep(&whole, kept);
         }
@@ -118,7 +118,7 @@ impl<'a> Gather<'a> {
     /// Resources that the workers used in a measurement of `length` nanoseconds, in which `finished` requests ended.
     fn generator(&self, length: Nanos, finished: u64) -> Generator {
         let length = length.max(1) as f64;
-        let work = |report: &Report| report.cpu.saturating_sub(report.spin);
+        let work = |report: &WorkerReport| report.cpu.saturating_sub(report.spin);
         let busiest = self
             .reports
             .iter()
@@ -137,7 +137,12 @@ impl<'a> Gather<'a> {
     }
 
     /// Whether what was due piled up in the measurement. Of sessions, which last as long as they do, that is not known.
-    fn backlog(&self, windows: &[Kept], (from, until): (Nanos, Nanos), seen: &Record) -> Backlog {
+    fn backlog(
+        &self,
+        windows: &[KeptWindow],
+        (from, until): (Nanos, Nanos),
+        seen: &Record,
+    ) -> Backlog {
         if self
             .reports
             .iter()
@@ -146,7 +151,7 @@ impl<'a> Gather<'a> {
             return Backlog::default();
         }
         let seconds = |nanos: Nanos| nanos as f64 / SECOND as f64;
-        let ends = windows.iter().map(Kept::outstanding);
+        let ends = windows.iter().map(KeptWindow::outstanding);
         let samples: Vec<_> = ends
             .filter(|(end, _)| (from + 1..=until).contains(end))
             .map(|(end, n)| (seconds(end - from), n))
@@ -161,7 +166,7 @@ impl<'a> Gather<'a> {
         )
     }
 
-    fn keep(&mut self, whole: &Slice, kept: Kept) {
+    fn keep(&mut self, whole: &Slice, kept: KeptWindow) {
         self.whole.push(kept);
         self.batches.add(whole);
     }
@@ -194,7 +199,7 @@ impl<'a> Gather<'a> {
         let span = (since(from), since(until));
         // Workers that ended a little sooner than others have no part in the last windows.
         for (_, slice) in std::mem::take(&mut self.partial).into_values() {
-            let kept = Kept::of(&slice);
+            let kept = KeptWindow::of(&slice);
             self.keep(&slice, kept);
         }
         // Only now is it known when the measurement began and ended.
@@ -302,12 +307,12 @@ fn count(errors: &BTreeMap<LoadError, u64>, such: impl Fn(&LoadError) -> bool) -
     those.map(|(_, n)| n).sum()
 }
 
-fn streams_allowed(reports: &[Report]) -> Option<u32> {
+fn streams_allowed(reports: &[WorkerReport]) -> Option<u32> {
     reports.iter().filter_map(|it| it.streams_allowed).min()
 }
 
 /// Results of all workers, by kind of request.
-fn by_request(reports: &[Report]) -> Vec<ByRequest> {
+fn by_request(reports: &[WorkerReport]) -> Vec<ByRequest> {
     let mut all = Vec::new();
     for report in reports {
         prony_record::by_request::merge(&mut all, &report.by_request);
@@ -316,7 +321,7 @@ fn by_request(reports: &[Report]) -> Vec<ByRequest> {
 }
 
 /// Results of all workers, by session.
-fn by_session(reports: &[Report]) -> Vec<BySession> {
+fn by_session(reports: &[WorkerReport]) -> Vec<BySession> {
     let mut all = Vec::new();
     for report in reports {
         prony_record::by_session::merge(&mut all, &report.by_session);
@@ -336,7 +341,7 @@ fn ends(seen: Ends, began: Nanos, load: &Load) -> Ends {
 }
 
 /// The connections of all workers of an open loop.
-fn pool(reports: &[Report]) -> Pool {
+fn pool(reports: &[WorkerReport]) -> Pool {
     let mut all = Pool::default();
     for pool in reports.iter().filter_map(|report| report.pool.as_ref()) {
         all.join(pool);
@@ -345,7 +350,7 @@ fn pool(reports: &[Report]) -> Pool {
 }
 
 /// gRPC counts of all workers together; None where no worker used gRPC.
-fn grpc(reports: &[Report]) -> Option<Grpc> {
+fn grpc(reports: &[WorkerReport]) -> Option<Grpc> {
     let mut seen = reports.iter().filter_map(|report| report.grpc.as_ref());
     let mut all = seen.next()?.clone();
     for grpc in seen {
@@ -355,7 +360,7 @@ fn grpc(reports: &[Report]) -> Option<Grpc> {
 }
 
 /// TLS counts of all workers together, with the handshakes `measured`; None where no worker used TLS.
-fn tls(reports: &[Report], measured: Handshakes) -> Option<Tls> {
+fn tls(reports: &[WorkerReport], measured: Handshakes) -> Option<Tls> {
     let mut seen = reports.iter().filter_map(|report| report.tls.as_ref());
     let mut all = seen.next()?.clone();
     for tls in seen {
@@ -366,7 +371,7 @@ fn tls(reports: &[Report], measured: Handshakes) -> Option<Tls> {
 }
 
 /// When the measurement began and ended, of all workers together.
-fn measured(reports: &[Report]) -> (Nanos, Nanos) {
+fn measured(reports: &[WorkerReport]) -> (Nanos, Nanos) {
     let measured = reports.iter().map(|report| report.measured);
     measured
         .clone()

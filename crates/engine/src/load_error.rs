@@ -8,14 +8,14 @@ use std::io;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LoadError {
     /// During what.
-    pub doing: Doing,
+    pub doing: IoActivity,
     /// Why.
     pub cause: Cause,
 }
 
 /// Activity during which a connection met an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Doing {
+pub enum IoActivity {
     /// Making a connection.
     Connecting,
     /// Waiting for an answer, or reading it.
@@ -38,7 +38,7 @@ pub enum Cause {
 }
 
 impl LoadError {
-    pub(crate) fn new(doing: Doing, error: &io::Error) -> Self {
+    pub(crate) fn new(doing: IoActivity, error: &io::Error) -> Self {
         let cause = match error.raw_os_error() {
             Some(number) => Cause::System(number),
             None => Cause::Other(error.to_string()),
@@ -48,17 +48,17 @@ impl LoadError {
 
     /// No port was left to connect from. Source addresses are tried before the load: what is not available is a port.
     pub(crate) fn is_lack_of_ports(&self) -> bool {
-        self.doing == Doing::Connecting && self.cause == Cause::System(libc::EADDRNOTAVAIL)
+        self.doing == IoActivity::Connecting && self.cause == Cause::System(libc::EADDRNOTAVAIL)
     }
 }
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let doing = match self.doing {
-            Doing::Connecting => "connecting",
-            Doing::Reading => "reading",
-            Doing::Writing => "writing",
-            Doing::TimedOut => "timed out",
+            IoActivity::Connecting => "connecting",
+            IoActivity::Reading => "reading",
+            IoActivity::Writing => "writing",
+            IoActivity::TimedOut => "timed out",
         };
         write!(f, "{doing}: ")?;
         match &self.cause {
@@ -100,16 +100,16 @@ mod tests {
             doing,
             cause: Cause::System(number),
         };
-        let ports = of(Doing::Connecting, libc::EADDRNOTAVAIL);
+        let ports = of(IoActivity::Connecting, libc::EADDRNOTAVAIL);
         assert!(ports.is_lack_of_ports());
         assert_eq!(
             ports.to_string(),
             "connecting: no port is left to connect from"
         );
-        let refused = of(Doing::Connecting, libc::ECONNREFUSED).to_string();
+        let refused = of(IoActivity::Connecting, libc::ECONNREFUSED).to_string();
         assert_eq!(refused, "connecting: Connection refused (os error 111)");
         let error = io::Error::other("the server closed the connection");
-        let closed = LoadError::new(Doing::Reading, &error);
+        let closed = LoadError::new(IoActivity::Reading, &error);
         assert_eq!(
             closed.to_string(),
             "reading: the server closed the connection"

@@ -5,8 +5,8 @@ use crate::load_error::LoadError;
 use crate::protocol::tls::TlsInvalid;
 use crate::protocol::{HeadBytes, PlainBytes};
 use crate::recorder::Slice;
-use crate::trace::{Opening, Sample};
-use crate::worker::Report;
+use crate::trace::{Opening, TraceSample};
+use crate::worker::WorkerReport;
 use prony_record::load::Invalid;
 use prony_record::{Outcomes, Transport, Window};
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ pub struct Detail {
     /// The requests that were answered or took too long in the measurement, worker by worker, in
     /// the order in which they ended: those that the [plan](crate::Plan::trace) asks for. One that
     /// met an error, or an answer that breaks the protocol, is not here.
-    pub trace: Vec<Sample>,
+    pub trace: Vec<TraceSample>,
     /// The head of the first answer, where the protocol has heads.
     pub first_head: Vec<u8>,
     /// Header blocks of answers, where the protocol compresses them.
@@ -107,7 +107,7 @@ pub(crate) enum WorkerMessage {
     /// A window has ended.
     Window(Box<Slice>),
     /// The worker has ended: the transport that moved its bytes, and its report.
-    Done(Transport, Box<Report>),
+    Done(Transport, Box<WorkerReport>),
     /// The worker could not go on.
     Failed(Error),
 }

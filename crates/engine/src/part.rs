@@ -7,21 +7,21 @@ use crate::gather::Gather;
 use crate::outcome::{Error, Progress, WorkerMessage};
 use crate::plan::Plan;
 use crate::recorder::Slice;
-use crate::worker::Report;
+use crate::worker::WorkerReport;
 use prony_record::Transport;
 use serde::{Deserialize, Serialize};
 
 /// The workers of one process among all workers of a load. Connections, rates and numbers of requests of a plan
 /// are those of all workers together: each drives the connections, and is due the requests, of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct LoadShare {
     /// The number of this process' first worker, 0-based.
     pub first: u32,
     /// All workers of all processes.
     pub workers: u32,
 }
 
-impl Part {
+impl LoadShare {
     /// The only part of a load.
     pub fn whole(plan: &Plan) -> Self {
         Self {
@@ -33,23 +33,23 @@ impl Part {
 
 /// Message of a worker to a [`Gather`] in another process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct PartMessage(Sent);
+pub struct PartMessage(ShareMessage);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-enum Sent {
+enum ShareMessage {
     Ready,
     Window(Box<Slice>),
-    Done(Transport, Box<Report>),
+    Done(Transport, Box<WorkerReport>),
     Failed(String),
 }
 
 impl From<WorkerMessage> for PartMessage {
     fn from(told: WorkerMessage) -> Self {
         Self(match told {
-            WorkerMessage::Ready => Sent::Ready,
-            WorkerMessage::Window(slice) => Sent::Window(slice),
-            WorkerMessage::Done(transport, report) => Sent::Done(transport, report),
-            WorkerMessage::Failed(error) => Sent::Failed(error.to_string()),
+            WorkerMessage::Ready => ShareMessage::Ready,
+            WorkerMessage::Window(slice) => ShareMessage::Window(slice),
+            WorkerMessage::Done(transport, report) => ShareMessage::Done(transport, report),
+            WorkerMessage::Failed(error) => ShareMessage::Failed(error.to_string()),
         })
     }
 }
@@ -57,10 +57,10 @@ impl From<WorkerMessage> for PartMessage {
 impl From<PartMessage> for WorkerMessage {
     fn from(message: PartMessage) -> Self {
         match message.0 {
-            Sent::Ready => Self::Ready,
-            Sent::Window(slice) => Self::Window(slice),
-            Sent::Done(transport, report) => Self::Done(transport, report),
-            Sent::Failed(error) => Self::Failed(Error::Elsewhere(error)),
+            ShareMessage::Ready => Self::Ready,
+            ShareMessage::Window(slice) => Self::Window(slice),
+            ShareMessage::Done(transport, report) => Self::Done(transport, report),
+            ShareMessage::Failed(error) => Self::Failed(Error::Elsewhere(error)),
         }
     }
 }
@@ -69,7 +69,7 @@ impl PartMessage {
     /// Is this a worker's last message?
     #[must_use]
     pub fn is_last(&self) -> bool {
-        matches!(self.0, Sent::Done(..) | Sent::Failed(_))
+        matches!(self.0, ShareMessage::Done(..) | ShareMessage::Failed(_))
     }
 
     /// The same with all times on the engine's clock of another machine, which shows `by` more than the clock of
@@ -78,8 +78,8 @@ impl PartMessage {
     pub fn on_clock(mut self, by: i64) -> Self {
         let shift = |at: &mut Nanos| *at = at.saturating_add_signed(by);
         match &mut self.0 {
-            Sent::Window(slice) => shift(&mut slice.start),
-            Sent::Done(_, report) => {
+            ShareMessage::Window(slice) => shift(&mut slice.start),
+            ShareMessage::Done(_, report) => {
                 shift(&mut report.measured.0);
                 shift(&mut report.measured.1);
                 // Zero stands for none.
@@ -87,7 +87,7 @@ impl PartMessage {
                     shift(&mut report.record.last_finish);
                 }
             }
-            Sent::Ready | Sent::Failed(_) => {}
+            ShareMessage::Ready | ShareMessage::Failed(_) => {}
         }
         self
     }

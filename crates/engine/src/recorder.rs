@@ -1,7 +1,7 @@
 //! Measured data of one worker (histograms, counters and windows), and how several workers' are merged.
 
 use crate::clock::Nanos;
-use crate::load_error::{Cause, Doing, LoadError, pairs};
+use crate::load_error::{Cause, IoActivity, LoadError, pairs};
 use crate::protocol::{Answer, Booked, Fault, Mismatch};
 use crate::schedule::Skipped;
 use hdrhistogram::Histogram;
@@ -22,7 +22,7 @@ const EXCERPT: usize = 40;
 
 /// How a request ended without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub(crate) enum RequestFailure {
     Timeout,
     Connect,
     Read,
@@ -206,12 +206,12 @@ impl Record {
 
 /// The times of one request.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sent {
+pub(crate) struct RequestTimes {
     pub due: Nanos,
     pub sent: Nanos,
 }
 
-impl Sent {
+impl RequestTimes {
     /// When it was answered by what came at `at`: not before it was sent, whatever a server says
     /// unasked, and whatever happens to the clock of the kernel's time stamps.
     #[inline]
@@ -242,7 +242,7 @@ impl Recorder {
 
     /// Is a request counted that ended at `at`?
     #[inline]
-    pub(crate) fn counted(&self, request: Sent, at: Nanos) -> bool {
+    pub(crate) fn counted(&self, request: RequestTimes, at: Nanos) -> bool {
         self.measured(at) && !(self.numbered && request.due < self.from)
     }
 
@@ -265,7 +265,7 @@ impl Recorder {
 
     /// An answer came, not before its request was sent. True: it is [counted](Self::counted).
     #[inline]
-    pub(crate) fn answer(&mut self, request: Sent, at: Nanos, answer: &Answer) -> bool {
+    pub(crate) fn answer(&mut self, request: RequestTimes, at: Nanos, answer: &Answer) -> bool {
         let response = at - request.due;
         let right = answer.wrong.is_none();
         // How soon a wrong answer came says nothing of how long a right one takes: it counts among those that failed.
@@ -311,7 +311,7 @@ impl Recorder {
 
     /// A request that ended at `at` may have been in flight at an end of the measurement.
     #[cold]
-    fn crossed(&mut self, request: Sent, at: Nanos, right: bool) {
+    fn crossed(&mut self, request: RequestTimes, at: Nanos, right: bool) {
         let whole = request.sent >= self.from && at < self.until;
         let inside = at
             .min(self.until)
@@ -325,7 +325,7 @@ impl Recorder {
 
     /// How a request that ended at `at` is booked.
     #[inline]
-    pub(crate) fn booked(&self, request: Sent, at: Nanos) -> Booked {
+    pub(crate) fn booked(&self, request: RequestTimes, at: Nanos) -> Booked {
         Booked {
             response: at.saturating_sub(request.due),
             due_inside: self.measured(request.due),
@@ -337,7 +337,7 @@ impl Recorder {
 
     /// Was a request that ended at `at` in flight when the measurement ended?
     #[inline]
-    fn in_flight_at_end(&self, request: Sent, at: Nanos) -> bool {
+    fn in_flight_at_end(&self, request: RequestTimes, at: Nanos) -> bool {
         at >= self.until && request.sent < self.until
     }
 
@@ -355,13 +355,13 @@ impl Recorder {
     #[cold]
     pub(crate) fn failure(
         &mut self,
-        request: Sent,
+        request: RequestTimes,
         at: Nanos,
-        failure: Failure,
+        failure: RequestFailure,
         timeout: Nanos,
         silent: bool,
     ) {
-        if failure == Failure::Timeout && self.measured(request.due) {
+        if failure == RequestFailure::Timeout && self.measured(request.due) {
             let send_delay = request.sent.saturating_sub(request.due);
             self.record
                 .times
@@ -386,7 +386,7 @@ impl Recorder {
     /// The load ended at `now` with a request still in flight or unsent (`sent` in the future):
     /// its response time is at least what has passed.
     #[cold]
-    pub(crate) fn unfinished(&mut self, request: Sent, now: Nanos) {
+    pub(crate) fn unfinished(&mut self, request: RequestTimes, now: Nanos) {
         if self.measured(request.due) {
             let sent = request.sent.min(now);
             self.record
@@ -419,7 +419,7 @@ impl Recorder {
 
     /// Counts a request that ended at `at`, outside the measurement, if it was due inside.
     #[cold]
-    fn outlived(&mut self, request: Sent, at: Nanos) {
+    fn outlived(&mut self, request: RequestTimes, at: Nanos) {
         if self.in_flight_at_end(request, at) {
             self.record.outcomes.in_flight_at_end += 1;
         } else if at >= self.until && self.measured(request.due) {
@@ -457,14 +457,14 @@ impl Recorder {
 
     /// Counts an error.
     #[cold]
-    pub(crate) fn error(&mut self, doing: Doing, cause: Cause) {
+    pub(crate) fn error(&mut self, doing: IoActivity, cause: Cause) {
         let error = LoadError { doing, cause };
         *self.record.errors.entry(error).or_default() += 1;
     }
 
     /// Counts an error of the system or of a session.
     #[cold]
-    pub(crate) fn failed(&mut self, doing: Doing, error: &io::Error) {
+    pub(crate) fn failed(&mut self, doing: IoActivity, error: &io::Error) {
         let error = LoadError::new(doing, error);
         *self.record.errors.entry(error).or_default() += 1;
     }
@@ -474,7 +474,7 @@ impl Recorder {
     pub(crate) fn unsolicited(&mut self, bytes: &[u8]) {
         self.record.outcomes.unsolicited += 1;
         let cause = Cause::Other(Fault::Unsolicited { at: 0 }.to_string());
-        self.error(Doing::Reading, cause);
+        self.error(IoActivity::Reading, cause);
         keep_example(&mut self.record.unsolicited, excerpt(bytes));
     }
 
@@ -534,12 +534,12 @@ fn count_answer(outcomes: &mut Outcomes, right: bool, status: u16) {
     outcomes.status.count(status);
 }
 
-fn count_failure(outcomes: &mut Outcomes, failure: Failure) {
+fn count_failure(outcomes: &mut Outcomes, failure: RequestFailure) {
     *match failure {
-        Failure::Timeout => &mut outcomes.timeout,
-        Failure::Connect => &mut outcomes.connect_error,
-        Failure::Read => &mut outcomes.read_error,
-        Failure::Write => &mut outcomes.write_error,
+        RequestFailure::Timeout => &mut outcomes.timeout,
+        RequestFailure::Connect => &mut outcomes.connect_error,
+        RequestFailure::Read => &mut outcomes.read_error,
+        RequestFailure::Write => &mut outcomes.write_error,
     } += 1;
 }
 

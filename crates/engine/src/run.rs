@@ -3,7 +3,7 @@
 use crate::control::Control;
 use crate::gather::Gather;
 use crate::outcome::{Detail, Error, Progress, WorkerMessage};
-use crate::part::{Part, PartMessage};
+use crate::part::{LoadShare, PartMessage};
 use crate::plan::{Arrival, Dialogue, Plan};
 use crate::protocol::grpc::Grpc;
 use crate::protocol::h2::{H2, Plain};
@@ -16,7 +16,7 @@ use crate::schedule::{
 };
 use crate::target::Target;
 use crate::transport::{Came, Endpoints, Epoll, Transport, Uring, try_source};
-use crate::worker::{Event, Report, Worker};
+use crate::worker::{Event, Worker, WorkerReport};
 use prony_record::load::Load;
 use prony_record::{Observation, Transport as Kind};
 use std::net::IpAddr;
@@ -44,7 +44,7 @@ pub fn run(
     mut progress: impl Progress,
 ) -> Result<(Observation, Detail), Error> {
     gathered(plan, control, &mut progress, |hear| {
-        speak(plan, Part::whole(plan), control, hear)
+        speak(plan, LoadShare::whole(plan), control, hear)
     })
 }
 
@@ -56,7 +56,7 @@ pub fn run(
 /// When the plan is not valid. What a worker cannot do is told.
 pub fn run_part(
     plan: &Plan,
-    part: Part,
+    part: LoadShare,
     control: &Control,
     mut hear: impl FnMut(PartMessage),
 ) -> Result<(), Error> {
@@ -69,7 +69,7 @@ pub fn run_part(
 /// and not for every caller.
 fn speak(
     plan: &Plan,
-    part: Part,
+    part: LoadShare,
     control: &Control,
     hear: &mut dyn FnMut(WorkerMessage),
 ) -> Result<(), Error> {
@@ -163,7 +163,7 @@ pub fn run_with<P: Session>(
     mut progress: impl Progress,
 ) -> Result<(Observation, Detail), Error> {
     gathered(plan, control, &mut progress, |hear| {
-        carry_out(plan, Part::whole(plan), control, &part, hear)
+        carry_out(plan, LoadShare::whole(plan), control, &part, hear)
     })
 }
 
@@ -192,7 +192,7 @@ type Sessions<'a, P> = dyn Fn(u32) -> (Target, P) + Sync + 'a;
 /// With a session, or the same over TLS.
 fn carry_out<P: Session>(
     plan: &Plan,
-    part: Part,
+    part: LoadShare,
     control: &Control,
     session: &Sessions<'_, P>,
     hear: &mut dyn FnMut(WorkerMessage),
@@ -213,7 +213,7 @@ fn carry_out<P: Session>(
 /// Starts the workers of a part, and hears them until the last has ended.
 fn start<P: Session>(
     plan: &Plan,
-    part: Part,
+    part: LoadShare,
     control: &Control,
     session: &Sessions<'_, P>,
     hear: &mut dyn FnMut(WorkerMessage),
@@ -277,7 +277,7 @@ fn by_transport<P: Session>(
     events: &dyn Fn(Event),
     target: &Target,
     protocol: P,
-) -> Result<(Kind, Report), Error> {
+) -> Result<(Kind, WorkerReport), Error> {
     let kind = transport(&plan.load);
     let unusable = |source| Error::Transport { kind, source };
     let n = share.connections();
@@ -310,7 +310,7 @@ fn by_arrival<T: Transport, P: Session>(
     events: &dyn Fn(Event),
     transport: T,
     protocol: P,
-) -> Result<Report, Error> {
+) -> Result<WorkerReport, Error> {
     fn go<T: Transport, S: Schedule, P: Session>(
         plan: &Plan,
         share: Share,
@@ -319,7 +319,7 @@ fn by_arrival<T: Transport, P: Session>(
         transport: T,
         schedule: S,
         protocol: P,
-    ) -> Result<Report, Error> {
+    ) -> Result<WorkerReport, Error> {
         Worker::new(plan, share, control, schedule, protocol, events)
             .run(transport)
             .map_err(Error::Worker)

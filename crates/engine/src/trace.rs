@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Times and result of one request; all times on the engine's clock, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sample {
+pub struct TraceSample {
     /// A number for its connection that no other connection of the load has; 0 when there was none.
     pub connection: u64,
     /// How long its connection took to be made, if it was the first request on it; otherwise 0.

@@ -1,6 +1,6 @@
 //! A load as its user says it: of a server that runs already, of which nothing is learnt.
 
-use crate::requests::verify::{RequestFile, Tried, Way, verify};
+use crate::requests::verify::{RequestFile, SendMode, Tried, verify};
 use crate::workload::Endpoint;
 use prony_engine::Target;
 use prony_engine::protocol::tls::TlsOptions;
@@ -50,7 +50,15 @@ impl AsGiven {
             begun = Instant::now();
             !silent
         };
-        let all = verify(&mix, target, tls, seed, self.silence, &[Way::Whole], go_on);
+        let all = verify(
+            &mix,
+            target,
+            tls,
+            seed,
+            self.silence,
+            &[SendMode::Whole],
+            go_on,
+        );
         let kinds = match mix.sessions.len() {
             0 => mix.requests.len(),
             n => n,

@@ -84,7 +84,11 @@ impl Builder {
     }
 
     /// Where the dependencies of a server lie, and whether they are there; `None` when it has none.
-    fn dependencies(&self, server: &Server, version: &str) -> Result<Option<Place>, BuildError> {
+    fn dependencies(
+        &self,
+        server: &Server,
+        version: &str,
+    ) -> Result<Option<DependencyFolder>, BuildError> {
         let Some(wanted) = &server.manifest.dependencies else {
             return Ok(None);
         };
@@ -94,7 +98,7 @@ impl Builder {
             wanted.files.iter().any(|file| path.starts_with(file))
         })
         .map_err(|source| file("reading", &server.folder, source))?;
-        Ok(Some(Place {
+        Ok(Some(DependencyFolder {
             done: self.dependencies.join(format!("{hash}.done")),
             folder: self.dependencies.join(hash),
         }))
@@ -251,7 +255,7 @@ fn lock(path: &Path) -> Result<fs::File, BuildError> {
 }
 
 /// Where the dependencies of one or more servers lie.
-struct Place {
+struct DependencyFolder {
     folder: PathBuf,
     /// File that exists when the dependencies are complete.
     done: PathBuf,

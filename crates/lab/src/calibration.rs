@@ -2,7 +2,7 @@
 //! each number of connections.
 
 use crate::contract::Contract;
-use crate::duel::{DuelError, LoadSpec, Part, Parts, SideRound, label, round};
+use crate::duel::{DuelError, LoadSpec, Parts, RoundPart, SideRound, label, round};
 use crate::event::{Event, Journal, Observer};
 use crate::pilot::survey;
 use crate::recording::{Scope, TrialHeader, findings};
@@ -113,7 +113,7 @@ impl Calibration<'_> {
         ordinal: &mut u32,
         journal: &mut dyn Journal,
     ) -> Result<(), DuelError> {
-        for Part { load, measured, .. } in &side_round.parts {
+        for RoundPart { load, measured, .. } in &side_round.parts {
             let placement = self.lab.host.placement();
             let found = findings(load, measured, side.workers(), placement, Scope::Partial);
             let header = TrialHeader {

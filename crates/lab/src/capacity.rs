@@ -14,17 +14,19 @@ use crate::event::{Event, Journal, JournalError, Observer};
 use crate::pilot::pilot;
 use crate::recording::{Scope, TrialHeader, findings};
 use crate::side::{Side, What};
-use crate::trial::{Beside, Lab, Measured, Progress, Up};
+use crate::trial::{Beside, Lab, MeasuredTrial, Progress, Up};
 use crate::warmup::{ANSWERS, LEAD_IN};
 use jiff::Timestamp;
 use prony_record::design::{Pilot, Segment};
 use prony_record::load::Assignment;
-use prony_record::service::{AfterOverload, Known, Limits, Outcome, Overload, RateStep};
+use prony_record::service::{
+    AfterOverload, CapacityBounds, Limits, Overload, RateOutcome, RateStep,
+};
 use prony_record::{
     CheckId, Design, Durations, Extent, Failure, Finding, Load, Percentiles, Phase, Span, Window,
 };
 use prony_verdict::capacity::{
-    Next, Search, Shown, Trial, is_hopeless, judge, lowest_rate, needed,
+    Next, RateMeasurements, RateTrial, Search, is_hopeless, judge, lowest_rate, needed,
 };
 use prony_verdict::design::{connections_for, highest};
 use std::cell::Cell;
@@ -87,12 +89,12 @@ pub struct Capacity<'a> {
 
 /// Result of a search.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct CapacityResult {
     /// The rate at which the median start is just at the limits, in requests per second; none if no rate is kept, if it is not known,
     /// or if the user interrupted the search.
     pub capacity: Option<f64>,
     /// Confidence interval of the capacity, or the rates that bound it.
-    pub known: Known,
+    pub known: CapacityBounds,
     /// Result of the pilot; none if the user interrupted it.
     pub pilot: Option<Pilot>,
     /// Findings of the checks.
@@ -129,7 +131,7 @@ pub enum CapacityError {
 }
 
 /// A search under way.
-struct Session<'a, 'o> {
+struct CapacitySearch<'a, 'o> {
     capacity: &'a Capacity<'a>,
     pilot: Pilot,
     up: Option<Up<'a>>,
@@ -155,7 +157,7 @@ impl Capacity<'_> {
         &self,
         journal: &mut dyn Journal,
         observer: Observer<'_>,
-    ) -> Result<Found, CapacityError> {
+    ) -> Result<CapacityResult, CapacityError> {
         let name = &self.side.name;
         let mut on_progress = |progress: Progress<'_>| observer(Event::Progress(name, progress));
         let begun = Instant::now();
@@ -176,11 +178,11 @@ impl Capacity<'_> {
                 Ok((up, seen))
             });
         let (up, pilot) = match brought {
-            _ if self.lab.interrupt.fired() => return Ok(Found::default()),
+            _ if self.lab.interrupt.fired() => return Ok(CapacityResult::default()),
             other => other?,
         };
         observer(Event::Piloted(&pilot));
-        let session = Session {
+        let session = CapacitySearch {
             capacity: self,
             deadline: self.max_time.map(|time| begun + time),
             response: Duration::from_nanos(pilot.alone_ns),
@@ -198,13 +200,13 @@ impl Capacity<'_> {
     fn judge(
         &self,
         (start, rate): (u32, f64),
-        measured: &Measured,
+        measured: &MeasuredTrial,
         checks: &[Finding],
     ) -> RateStep {
         let times = &measured.seen.times;
         let judged = judge(
             &self.limits,
-            &Shown {
+            &RateMeasurements {
                 rate,
                 seconds: measured.seen.seconds(),
                 response: &times.response,
@@ -242,8 +244,8 @@ impl Capacity<'_> {
     }
 }
 
-impl Session<'_, '_> {
-    fn carry_out(mut self) -> Result<Found, CapacityError> {
+impl CapacitySearch<'_, '_> {
+    fn carry_out(mut self) -> Result<CapacityResult, CapacityError> {
         let percentile = self.capacity.limits.highest_percentile();
         let longest = LONGEST.max(self.capacity.trial()).as_secs_f64();
         let guess = GUESS * highest(&self.pilot);
@@ -288,7 +290,7 @@ impl Session<'_, '_> {
                 .or(known.low)
                 .is_some_and(|top| step.rate < top)
         });
-        Ok(Found {
+        Ok(CapacityResult {
             capacity: known.estimate.filter(|_| whole),
             known,
             checks: self.checks(),
@@ -393,7 +395,7 @@ impl Session<'_, '_> {
                     let Some(step) = self.try_rate((search.start(), rate), length)? else {
                         return Ok(false);
                     };
-                    search.tried(Trial::from(&step));
+                    search.tried(RateTrial::from(&step));
                     let known = search.known();
                     (self.observer)(Event::Between(known.low, known.high));
                 }
@@ -423,7 +425,7 @@ impl Session<'_, '_> {
 
     /// Keeps what the checks found in a step, unless it only says that the rate was too much.
     fn raise(&mut self, step: &RateStep, found: Vec<Finding>) {
-        let any = step.outcome() != Outcome::Broken;
+        let any = step.outcome() != RateOutcome::Broken;
         for finding in found {
             let check = finding.name;
             if check == CheckId::RateMissed || !(any || OF_THE_HOST.contains(&check)) {
@@ -498,7 +500,7 @@ impl Session<'_, '_> {
         (start, rate): (u32, f64),
         length: Duration,
         name: Option<&str>,
-    ) -> Result<Option<(Measured, Vec<Finding>)>, CapacityError> {
+    ) -> Result<Option<(MeasuredTrial, Vec<Finding>)>, CapacityError> {
         let Capacity {
             lab, side, spec, ..
         } = self.capacity;

@@ -11,7 +11,7 @@ use crate::pilot::survey;
 use crate::recording::{Scope, TrialHeader, findings};
 use crate::rest::{Rest, alone};
 use crate::side::Side;
-use crate::trial::{Doing, Lab, Measured, Progress, Up};
+use crate::trial::{Lab, MeasuredTrial, Progress, TrialActivity, Up};
 use crate::workload::Workload;
 use jiff::Timestamp;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
@@ -20,7 +20,7 @@ use prony_stats::StatsError;
 use prony_verdict::design::{Given, best_segments, components, few_rounds, rounds, time_for};
 use prony_verdict::duel::{lower_rate, may_end, may_give_up, other_rates, plan};
 use prony_verdict::outlook::{ENOUGH, Outlook, outlook, throughput_is_too_coarse};
-use prony_verdict::seen::Seen;
+use prony_verdict::seen::DuelObservations;
 use rand::seq::SliceRandom;
 use std::time::{Duration, Instant};
 
@@ -55,12 +55,14 @@ pub struct Parts {
 
 impl Parts {
     /// Rates of its measurements in their order, none: as fast as answers come; each with the activity.
-    fn in_order(self) -> Vec<(Option<f64>, Doing)> {
-        let saturation = self.saturation.then_some((None, Doing::Saturation));
-        let common = self.rate.map(|rate| (Some(rate), Doing::CommonRate));
+    fn in_order(self) -> Vec<(Option<f64>, TrialActivity)> {
+        let saturation = self.saturation.then_some((None, TrialActivity::Saturation));
+        let common = self
+            .rate
+            .map(|rate| (Some(rate), TrialActivity::CommonRate));
         let others = self.rate.filter(|_| self.other_rates);
         let others = others.into_iter().flat_map(other_rates).flatten();
-        let others = others.map(|rate| (Some(rate), Doing::OtherRate));
+        let others = others.map(|rate| (Some(rate), TrialActivity::OtherRate));
         saturation.into_iter().chain(common).chain(others).collect()
     }
 }
@@ -69,7 +71,7 @@ impl Parts {
 #[derive(Debug)]
 pub struct SideRound {
     /// Parts of the round in order, each with its load and its measurement.
-    pub parts: Vec<Part>,
+    pub parts: Vec<RoundPart>,
     /// Command line of the server; empty when another program has started it.
     pub command: String,
     /// When its round began.
@@ -80,17 +82,17 @@ pub struct SideRound {
 
 /// A part of a side's round: its segments of one kind.
 #[derive(Debug)]
-pub struct Part {
+pub struct RoundPart {
     /// The load of each.
     pub load: Load,
     /// All of them together.
-    pub measured: Measured,
+    pub measured: MeasuredTrial,
     /// Value of each segment: throughput, or at a rate CPU time per request in nanoseconds; none where it is not known.
     pub segments: Vec<Option<f64>>,
 }
 
-impl Part {
-    fn add(&mut self, segment: &Measured) {
+impl RoundPart {
+    fn add(&mut self, segment: &MeasuredTrial) {
         self.segments.push(value(&self.load, segment));
         self.measured.merge(segment);
     }
@@ -98,7 +100,7 @@ impl Part {
 
 /// Least scattered quantity of a segment: throughput, or at a rate CPU time per request in nanoseconds; none where it
 /// is not known.
-fn value(load: &Load, segment: &Measured) -> Option<f64> {
+fn value(load: &Load, segment: &MeasuredTrial) -> Option<f64> {
     let value = match load.rate {
         None => Some(segment.seen.throughput()),
         Some(_) => segment.cpu_per_request(),
@@ -197,10 +199,10 @@ impl Duel<'_> {
         &self,
         journal: &mut dyn Journal,
         observer: Observer<'_>,
-    ) -> Result<(Seen, Terms), DuelError> {
+    ) -> Result<(DuelObservations, Terms), DuelError> {
         let begun = Instant::now();
         let names = self.sides.iter().map(|side| side.name.clone()).collect();
-        let mut seen = Seen::nothing(names);
+        let mut seen = DuelObservations::nothing(names);
         let kinds = parts_for(&self.terms.quantities);
         observer(Event::Round(None));
         let Some(design) = survey(self.lab, self.sides, self.spec, kinds, observer)? else {
@@ -320,7 +322,12 @@ impl Duel<'_> {
 
     /// Lowers the common rate when a side has missed it several times in a row: once may be another
     /// program's doing. A rate that the user gave stays.
-    fn lower_rate(&self, state: &mut DuelState, seen: &Seen, side_rounds: &[SideRound]) {
+    fn lower_rate(
+        &self,
+        state: &mut DuelState,
+        seen: &DuelObservations,
+        side_rounds: &[SideRound],
+    ) {
         let missed = |round: &&Vec<Values>| {
             let mut sides = round.iter();
             sides.any(|values| values.missed && values.rate == state.parts.rate)
@@ -338,12 +345,12 @@ impl Duel<'_> {
         side_rounds: &[SideRound],
         round: u32,
         ordinal: &mut u32,
-        seen: &mut Seen,
+        seen: &mut DuelObservations,
         journal: &mut dyn Journal,
     ) -> Result<(), JournalError> {
         let placement = self.lab.host.placement();
         for (i, (side_round, side)) in side_rounds.iter().zip(self.sides).enumerate() {
-            for Part { load, measured, .. } in &side_round.parts {
+            for RoundPart { load, measured, .. } in &side_round.parts {
                 let found = findings(load, measured, side.workers(), placement, Scope::Partial);
                 let header = TrialHeader {
                     ordinal: *ordinal,
@@ -375,7 +382,7 @@ impl Duel<'_> {
 /// Is there nothing more to do, or no time for it? `end` is the last round that there is time for.
 fn is_over(
     terms: &Terms,
-    seen: &Seen,
+    seen: &DuelObservations,
     comparisons: &[Comparison],
     outlook: &[Outlook],
     end: u32,
@@ -442,7 +449,7 @@ impl DuelState {
             return;
         };
         for other in others {
-            let common = |part: &&Part| {
+            let common = |part: &&RoundPart| {
                 part.load
                     .rate
                     .is_none_or(|rate| Some(rate) == self.parts.rate)
@@ -531,7 +538,7 @@ pub fn round(
     for one in &mut up {
         one.draw_from(seed);
     }
-    let mut measured: Vec<Vec<Part>> = sides.iter().map(|_| Vec::new()).collect();
+    let mut measured: Vec<Vec<RoundPart>> = sides.iter().map(|_| Vec::new()).collect();
     let mut rested = vec![Rest::default(); sides.len()];
     for (kind, (rate, doing)) in parts.in_order().into_iter().enumerate() {
         let load = design.load(&spec.load, rate);
@@ -558,7 +565,7 @@ pub fn round(
                 }
                 match measured[i].get_mut(kind) {
                     Some(part) => part.add(&segment),
-                    None => measured[i].push(Part {
+                    None => measured[i].push(RoundPart {
                         segments: vec![value(&load, &segment)],
                         load: load.clone(),
                         measured: segment,

@@ -22,12 +22,12 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shipped::{Found, locate, published};
+use shipped::{FoundExperiment, locate, published};
 use std::path::PathBuf;
 use std::sync::Arc;
 use toml::Spanned;
 
-pub use place::Place;
+pub use place::HostPlacement;
 pub use shipped::{names, shipped_figures};
 
 /// An experiment file.
@@ -76,7 +76,7 @@ pub struct ExperimentFile {
     pub placement: Sharing,
     /// The machines on which it is measured, if not on this one alone.
     #[serde(default)]
-    pub place: Place,
+    pub place: HostPlacement,
     /// The load; lists in it make a grid.
     #[serde(default = "default_load")]
     #[schemars(with = "LoadTable")]
@@ -145,7 +145,7 @@ pub struct Experiment {
     /// How CPUs are shared out.
     pub placement: Sharing,
     /// On which machines it is measured.
-    pub place: Place,
+    pub place: HostPlacement,
     /// The text of what others published.
     pub published: Option<Source>,
 }
@@ -199,7 +199,7 @@ impl Experiment {
         catalog: &Catalog,
         imported: &Imported<'_>,
     ) -> Result<Self, ExperimentError> {
-        let Found {
+        let FoundExperiment {
             stem,
             source,
             inside,

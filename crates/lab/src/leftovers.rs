@@ -102,16 +102,16 @@ fn end(pid: libc::pid_t, namespace: &str) -> bool {
 /// A temporary folder. It goes when this is dropped, or, should prony be killed, when prony starts the next time.
 #[derive(Debug)]
 pub struct Scratch {
-    folder: Folder,
+    folder: RemovedFolder,
     /// Dropped after the folder: its file is removed, and then unlocked.
     _lock: NamedTempFile,
 }
 
 /// Removed when it is dropped.
 #[derive(Debug)]
-struct Folder(PathBuf);
+struct RemovedFolder(PathBuf);
 
-impl Drop for Folder {
+impl Drop for RemovedFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -138,7 +138,7 @@ impl Scratch {
         let folder = folder_of(lock.path());
         DirBuilder::new().mode(0o700).create(&folder)?;
         Ok(Self {
-            folder: Folder(folder),
+            folder: RemovedFolder(folder),
             _lock: lock,
         })
     }

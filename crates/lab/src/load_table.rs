@@ -1,6 +1,6 @@
 //! The load of an experiment, as a file says it: lists make a grid.
 
-use prony_record::load::{Assignment, Invalid, KeyKind, Over, Spacing, Transport};
+use prony_record::load::{Assignment, Invalid, KeyKind, Protocol, Spacing, Transport};
 use prony_record::{Extent, Load, Span, inert};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub struct LoadTable {
     /// HTTP variant: `plain` (HTTP/1.1), `tls` (HTTP/1.1 over TLS), `h2c` (HTTP/2 without TLS), `h2` (HTTP/2 over TLS).
     /// A server is left out of loads over a variant that its manifest does not list.
     #[serde(default = "plain")]
-    pub over: OneOrMore<Over>,
+    pub over: OneOrMore<Protocol>,
     /// The key of the certificate that servers are given, over TLS.
     #[serde(default = "default_key")]
     pub key: OneOrMore<KeyKind>,
@@ -121,8 +121,8 @@ fn one() -> OneOrMore<u32> {
     OneOrMore::One(1)
 }
 
-fn plain() -> OneOrMore<Over> {
-    OneOrMore::One(Over::Plain)
+fn plain() -> OneOrMore<Protocol> {
+    OneOrMore::One(Protocol::Plain)
 }
 
 fn default_key() -> OneOrMore<KeyKind> {
@@ -222,7 +222,7 @@ impl LoadTable {
 }
 
 /// HTTP variant, kind of the certificate's key, and requests in flight on a connection.
-type Spoken = (Over, KeyKind, u32);
+type Spoken = (Protocol, KeyKind, u32);
 
 impl LoadTable {
     /// Returns every combination of HTTP variant, kind of the certificate's key, and requests in flight on a

@@ -2,7 +2,7 @@
 
 use crate::contract::Contract;
 use crate::source::{Mistake, Source};
-use prony_record::load::Over;
+use prony_record::load::Protocol;
 use prony_record::{Span, inert};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,8 @@ use std::time::Duration;
 /// How long a server may be idle before it answers, unless its manifest says otherwise.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-fn only_plain() -> Vec<Over> {
-    vec![Over::Plain]
+fn only_plain() -> Vec<Protocol> {
+    vec![Protocol::Plain]
 }
 
 /// A server of the catalog.
@@ -31,7 +31,7 @@ pub struct Manifest {
     /// HTTP variants that the server speaks, for contracts of HTTP; only `plain` (HTTP/1.1 without TLS) unless said
     /// otherwise.
     #[serde(default = "only_plain")]
-    pub speaks: Vec<Over>,
+    pub speaks: Vec<Protocol>,
     /// Concurrency model, in a few words.
     #[serde(deserialize_with = "inert::read_line")]
     pub model: String,
@@ -255,10 +255,10 @@ impl Manifest {
     }
 
     /// HTTP variants that the server speaks under this contract; only `plain` for a contract that is not of HTTP.
-    pub fn speaks(&self, contract: Contract) -> &[Over] {
+    pub fn speaks(&self, contract: Contract) -> &[Protocol] {
         match contract.is_http() {
             true => &self.speaks,
-            false => &[Over::Plain],
+            false => &[Protocol::Plain],
         }
     }
 

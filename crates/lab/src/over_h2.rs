@@ -18,13 +18,13 @@ const MOST: usize = 64 << 20;
 
 /// One whole answer.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct H2Answer {
     pub(crate) status: u16,
     pub(crate) fields: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
 
-impl Answer {
+impl H2Answer {
     /// The body without its content codings, to at most `limit` bytes; as it came without one.
     pub(crate) fn decoded(self, limit: Option<u64>) -> Result<Vec<u8>, String> {
         let encoding = Encoding::of(
@@ -51,7 +51,7 @@ pub(crate) fn fetch(
     tls: bool,
     times: usize,
     silence: Duration,
-) -> Result<Vec<Answer>, String> {
+) -> Result<Vec<H2Answer>, String> {
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -75,7 +75,7 @@ async fn ask(
     request: &HttpRequest,
     tls: bool,
     silence: Duration,
-) -> Result<Answer, String> {
+) -> Result<H2Answer, String> {
     let scheme = if tls { "https" } else { "http" };
     let host = request
         .headers
@@ -115,7 +115,7 @@ async fn ask(
             return Err(format!("an answer of more than {} MiB", MOST >> 20));
         }
     }
-    Ok(Answer {
+    Ok(H2Answer {
         status: head.status.as_u16(),
         fields: head.headers,
         body: bytes,

@@ -6,7 +6,7 @@ use crate::duel::{DuelError, LoadSpec, WINDOW};
 use crate::event::{Event, Observer};
 use crate::recording::no_answer;
 use crate::side::Side;
-use crate::trial::{Doing, Lab, Measured, OnProgress, Progress, Up};
+use crate::trial::{Lab, MeasuredTrial, OnProgress, Progress, TrialActivity, Up};
 use prony_record::design::{Design, Pilot, PilotStep};
 use prony_record::{Extent, Failure, Load, Nanos, SECOND, Span, Step};
 use prony_verdict::design::{Given, LONGEST_TIMEOUT, crowd, design, more_threads, next_step};
@@ -119,7 +119,7 @@ pub(crate) fn pilot(
         warmup: Span(given.warmup.unwrap_or(base.warmup.0)),
         ..base.clone()
     };
-    on_progress(Progress::Doing(Doing::Pilot));
+    on_progress(Progress::Doing(TrialActivity::Pilot));
     let first = alone(up, &base, SHORT, on_progress)?;
     let warm = !base.warmup.is_zero() && first < SLOW;
     if warm {
@@ -129,7 +129,7 @@ pub(crate) fn pilot(
             ..asked(&base, connections, Duration::ZERO, WINDOW)
         };
         up.warm_up(&load, on_progress)?;
-        on_progress(Progress::Doing(Doing::Pilot));
+        on_progress(Progress::Doing(TrialActivity::Pilot));
     }
     // Its start is over.
     let start = begun.elapsed();
@@ -187,7 +187,7 @@ pub(crate) fn pilot(
     Ok(pilot)
 }
 
-fn step(connections: u32, measured: &Measured, p50_ns: Nanos, timeout: Duration) -> PilotStep {
+fn step(connections: u32, measured: &MeasuredTrial, p50_ns: Nanos, timeout: Duration) -> PilotStep {
     let outcomes = &measured.seen.outcomes;
     let waiting = outcomes.timeout + outcomes.unanswered_at_end > 0;
     let longest = measured.seen.times.response.max();
@@ -219,7 +219,7 @@ fn answered(
     up: &mut Up<'_>,
     mut load: Load,
     on_progress: OnProgress<'_>,
-) -> Result<(Measured, Nanos), Failure> {
+) -> Result<(MeasuredTrial, Nanos), Failure> {
     loop {
         let measured = up.measure(&load, on_progress)?;
         if let Some(median) = median(&measured) {
@@ -250,7 +250,7 @@ fn asked(base: &Load, connections: u32, lead_in: Duration, length: Duration) -> 
 }
 
 /// The median response time of what was due in a measurement; none if nothing of that was answered as it should be.
-fn median(measured: &Measured) -> Option<Nanos> {
+fn median(measured: &MeasuredTrial) -> Option<Nanos> {
     let times = &measured.seen.times.response;
     let outcomes = &measured.seen.outcomes;
     // What was in flight at the end is waited for.
@@ -258,7 +258,7 @@ fn median(measured: &Measured) -> Option<Nanos> {
     (answered && !times.is_empty()).then(|| times.value_at_quantile(0.5))
 }
 
-fn nothing(measured: &Measured) -> Failure {
+fn nothing(measured: &MeasuredTrial) -> Failure {
     let seconds = measured.seen.measured_ns as f64 / SECOND as f64;
     let message = format!(
         "in {seconds:.1} s with few connections {}",

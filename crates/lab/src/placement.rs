@@ -1,6 +1,6 @@
 //! CPUs of server, upstream and generator.
 
-use crate::topology::{Cpu, Kind, Topology};
+use crate::topology::{CoreKind, Cpu, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -205,7 +205,7 @@ impl Placement {
             remarks.push("threads of one core".to_owned());
         }
         let cpus = || all.iter().filter_map(|cpu| self.topology.get(*cpu));
-        if cpus().all(|cpu| cpu.kind == Some(Kind::Performance)) && !all.is_empty() {
+        if cpus().all(|cpu| cpu.kind == Some(CoreKind::Performance)) && !all.is_empty() {
             remarks.push("performance cores".to_owned());
         }
         let nodes = self.topology.nodes(&self.topology.numbers()).len();
@@ -299,7 +299,7 @@ fn extents(cpus: &Topology) -> Vec<Vec<Core<'_>>> {
     if cpus.named() {
         return vec![all()];
     }
-    let is_fast = |core: &Core<'_>| core[0].kind == Some(Kind::Performance);
+    let is_fast = |core: &Core<'_>| core[0].kind == Some(CoreKind::Performance);
     let fast = all().into_iter().filter(is_fast).collect();
     vec![one_node(fast), one_node(all()), all()]
 }

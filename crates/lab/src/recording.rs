@@ -1,7 +1,7 @@
 //! Recordings of trials, and the findings of the checks in them.
 
 use crate::placement::Placement;
-use crate::trial::Measured;
+use crate::trial::MeasuredTrial;
 use jiff::Timestamp;
 use prony_checks::{Evidence, examine};
 use prony_record::by_request::RequestReport;
@@ -56,7 +56,7 @@ const FULL: f64 = 0.9;
 /// started it.
 pub fn findings(
     load: &Load,
-    measured: &Measured,
+    measured: &MeasuredTrial,
     workers: Option<u32>,
     placement: &Placement,
     scope: Scope,
@@ -94,7 +94,7 @@ pub fn findings(
 }
 
 /// The share of their CPUs that server and generator used, 0 to 1; 0 where nothing was watched.
-fn used(measured: &Measured, placement: &Placement) -> f64 {
+fn used(measured: &MeasuredTrial, placement: &Placement) -> f64 {
     let (seen, used) = (&measured.seen, &measured.used);
     let time = used.watched_ns as f64 * placement.all().len() as f64;
     if time == 0.0 {
@@ -110,7 +110,7 @@ impl TrialHeader {
     #[must_use]
     pub fn recording(
         &self,
-        measured: &Measured,
+        measured: &MeasuredTrial,
         durations: Durations,
         checks: Vec<Finding>,
         interrupted: bool,

@@ -52,7 +52,7 @@ pub enum RunError {
 }
 
 /// Measures the trials of a run with one lab.
-struct Session<'a, 'o> {
+struct RunSession<'a, 'o> {
     lab: Lab<'a>,
     experiment: &'a Experiment,
     /// The rig that this is, where there are several.
@@ -88,7 +88,7 @@ impl Run<'_> {
     ) -> Result<(), RunError> {
         let experiment = self.experiment;
         let ordinals = AtomicU32::new(0);
-        let mut session = Session {
+        let mut session = RunSession {
             lab: self.lab,
             experiment,
             rig: None,
@@ -124,7 +124,7 @@ impl Run<'_> {
     }
 }
 
-impl Session<'_, '_> {
+impl RunSession<'_, '_> {
     /// Builds the server behind all gateways, if there is one.
     fn build_upstream(&mut self) -> Result<(), RunError> {
         if let Some(server) = &self.experiment.upstream {
@@ -292,7 +292,9 @@ impl Session<'_, '_> {
             Depth::Full,
             &mut on_progress,
         )?;
-        on_progress(Progress::Doing(crate::trial::Doing::Step(Step::Load)));
+        on_progress(Progress::Doing(crate::trial::TrialActivity::Step(
+            Step::Load,
+        )));
         let measured = up.measure(load, &mut on_progress)?;
         let interrupted = lab.interrupt.fired();
         if !interrupted {

@@ -11,7 +11,7 @@ use prony_engine::Target;
 use prony_engine::protocol::h2::WINDOW;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_record::Load;
-use prony_record::load::{KeyKind, Over};
+use prony_record::load::{KeyKind, Protocol};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -189,12 +189,12 @@ impl Side {
 
     /// HTTP variant that is spoken with the side.
     #[must_use]
-    pub fn over(&self) -> Over {
+    pub fn over(&self) -> Protocol {
         let tls = match &self.what {
             What::Started { .. } => self.key.is_some(),
             What::Running(running) => running.tls.is_some(),
         };
-        Over::of(tls, self.http2.is_some())
+        Protocol::of(tls, self.http2.is_some())
     }
 
     /// Number of workers; None: another program has started the server.

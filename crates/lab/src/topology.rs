@@ -59,7 +59,7 @@ const SYSTEM: &str = "sys/devices/system";
 /// The two kinds of cores of machines that have two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum CoreKind {
     /// The fastest ones.
     Performance,
     /// All others.
@@ -80,7 +80,7 @@ pub struct Cpu {
     /// The first of the CPUs that share its last cache.
     pub cache: Option<usize>,
     /// The kind of its core, if the machine has more than one.
-    pub kind: Option<Kind>,
+    pub kind: Option<CoreKind>,
     /// The kernel moves nothing to it by itself (`isolcpus=`): threads stay on the one where they are.
     pub isolated: bool,
 }
@@ -251,10 +251,10 @@ fn last_cache(files: &(impl Files + ?Sized), number: usize) -> Option<usize> {
 
 /// The kind of each core that has one: by the two performance monitoring units of hybrid x86, or else by the
 /// capacity that the kernel gives each CPU (Arm), where they differ.
-fn kinds(files: &(impl Files + ?Sized), usable: &[usize]) -> BTreeMap<usize, Kind> {
+fn kinds(files: &(impl Files + ?Sized), usable: &[usize]) -> BTreeMap<usize, CoreKind> {
     let units = [
-        ("cpu_core", Kind::Performance),
-        ("cpu_atom", Kind::Efficiency),
+        ("cpu_core", CoreKind::Performance),
+        ("cpu_atom", CoreKind::Efficiency),
     ]
     .map(|(unit, kind)| (files.cpus(&format!("sys/devices/{unit}/cpus")), kind));
     if units.iter().all(|(cpus, _)| !cpus.is_empty()) {
@@ -273,8 +273,8 @@ fn kinds(files: &(impl Files + ?Sized), usable: &[usize]) -> BTreeMap<usize, Kin
         (Some(least), Some(most)) if least < most => capacities
             .into_iter()
             .map(|(cpu, capacity)| match capacity == most {
-                true => (cpu, Kind::Performance),
-                false => (cpu, Kind::Efficiency),
+                true => (cpu, CoreKind::Performance),
+                false => (cpu, CoreKind::Efficiency),
             })
             .collect(),
         _ => BTreeMap::new(),

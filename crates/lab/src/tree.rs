@@ -246,14 +246,14 @@ pub(crate) fn wakeups(pid: libc::pid_t) -> u64 {
 
 /// Memory (in bytes) and threads of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Status {
+pub(crate) struct ProcessStatus {
     pub rss: u64,
     pub rss_peak: u64,
     pub threads: u64,
 }
 
 /// Reads `/proc/PID/status`; `None` when it is gone.
-pub(crate) fn status(pid: libc::pid_t) -> Option<Status> {
+pub(crate) fn status(pid: libc::pid_t) -> Option<ProcessStatus> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let field = |name: &str| {
         let line = text
@@ -261,7 +261,7 @@ pub(crate) fn status(pid: libc::pid_t) -> Option<Status> {
             .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         line.split_ascii_whitespace().next()?.parse::<u64>().ok()
     };
-    Some(Status {
+    Some(ProcessStatus {
         rss: field("VmRSS").unwrap_or(0) * 1024,
         rss_peak: field("VmHWM").unwrap_or(0) * 1024,
         threads: field("Threads").unwrap_or(0),

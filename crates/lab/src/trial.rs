@@ -46,7 +46,7 @@ impl fmt::Debug for Lab<'_> {
 #[derive(Debug)]
 pub enum Progress<'a> {
     /// An activity begins.
-    Doing(Doing),
+    Doing(TrialActivity),
     /// When the measurement ends is settled: in nanoseconds since the load began, `Nanos::MAX` where a number of requests
     /// ends it.
     Measured {
@@ -64,7 +64,7 @@ pub enum Progress<'a> {
 
 /// Activity with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doing {
+pub enum TrialActivity {
     /// A step of a trial.
     Step(Step),
     /// Finding out how it is to be measured.
@@ -81,7 +81,7 @@ pub enum Doing {
     Anatomy,
 }
 
-impl Doing {
+impl TrialActivity {
     /// In words.
     #[must_use]
     pub const fn phrase(self) -> &'static str {
@@ -120,7 +120,7 @@ pub struct Up<'a> {
 
 /// A measurement, made in one go or in several of the same kind.
 #[derive(Debug, Clone)]
-pub struct Measured {
+pub struct MeasuredTrial {
     /// Observation of the generator.
     pub seen: Observation,
     /// Resources that the server and the host used.
@@ -131,7 +131,7 @@ pub struct Measured {
     pub rested: Rest,
 }
 
-impl Measured {
+impl MeasuredTrial {
     /// Adds another measurement of the same kind.
     pub fn merge(&mut self, other: &Self) {
         self.seen.merge(&other.seen);
@@ -166,7 +166,7 @@ impl<'a> Lab<'a> {
         self.generator
             .reserve(u64::from(load.max_connections()))
             .map_err(|error| Failure::new(Step::Load, error.to_string()))?;
-        on_progress(Progress::Doing(Doing::Step(Step::Start)));
+        on_progress(Progress::Doing(TrialActivity::Step(Step::Start)));
         let mut server = match &side.what {
             What::Running(running) => self.host.attach(running, workload)?,
             What::Started {
@@ -183,7 +183,7 @@ impl<'a> Lab<'a> {
                 key: side.key,
             })?,
         };
-        on_progress(Progress::Doing(Doing::Step(Step::Verify)));
+        on_progress(Progress::Doing(TrialActivity::Step(Step::Verify)));
         let verifying = Instant::now();
         let seed = rand::random();
         let http2 = side.http2;
@@ -291,7 +291,7 @@ impl Up<'_> {
     /// # Errors
     /// When it ends under the load, or the generator cannot go on.
     pub fn warm_up(&mut self, load: &Load, on_progress: OnProgress<'_>) -> Result<(), Failure> {
-        on_progress(Progress::Doing(Doing::WarmUp));
+        on_progress(Progress::Doing(TrialActivity::WarmUp));
         let length = Extent::Duration(load.window);
         let mut warming = Warming::new(load.warmup, length);
         let plan = self.plan(load, rand::random());
@@ -321,7 +321,7 @@ impl Up<'_> {
         &mut self,
         load: &Load,
         on_progress: OnProgress<'_>,
-    ) -> Result<Measured, Failure> {
+    ) -> Result<MeasuredTrial, Failure> {
         self.measure_beside(load, on_progress, &Beside::default())
     }
 
@@ -334,7 +334,7 @@ impl Up<'_> {
         load: &Load,
         on_progress: OnProgress<'_>,
         beside: &Beside<'_>,
-    ) -> Result<Measured, Failure> {
+    ) -> Result<MeasuredTrial, Failure> {
         let watch = self
             .lab
             .host
@@ -377,7 +377,7 @@ impl Up<'_> {
                 steady: true,
             },
         };
-        Ok(Measured {
+        Ok(MeasuredTrial {
             seen,
             used,
             warm_up,
@@ -436,7 +436,7 @@ impl Up<'_> {
     /// # Errors
     /// What was expected and what was found.
     pub fn verify_again(&mut self, on_progress: OnProgress<'_>) -> Result<(), Failure> {
-        on_progress(Progress::Doing(Doing::Step(Step::VerifyAgain)));
+        on_progress(Progress::Doing(TrialActivity::Step(Step::VerifyAgain)));
         let verifying = Instant::now();
         let proof = VerifySpec {
             workload: self.workload,

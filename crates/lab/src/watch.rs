@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// The server's process tree at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct ProcessSample {
     /// On the engine's clock.
     pub at: Nanos,
     /// CPU time of all its processes since they began, ended ones included as last seen.
@@ -46,7 +46,7 @@ pub(crate) struct Roots {
 /// A thread that watches.
 #[derive(Debug)]
 pub struct ProcWatch {
-    orders: mpsc::Sender<Order>,
+    orders: mpsc::Sender<WatchCommand>,
     thread: JoinHandle<Watched>,
     used: Used,
 }
@@ -61,7 +61,7 @@ impl Used {
         Self(Arc::new(AtomicU64::new(f64::NAN.to_bits())))
     }
 
-    fn seen(&self, before: &Sample, after: &Sample) {
+    fn seen(&self, before: &ProcessSample, after: &ProcessSample) {
         let time = after.at.saturating_sub(before.at).max(1) as f64;
         let used = after.cpu.saturating_sub(before.cpu) as f64 / time;
         self.0.store(used.to_bits(), Ordering::Relaxed);
@@ -72,7 +72,7 @@ impl Used {
     }
 }
 
-enum Order {
+enum WatchCommand {
     Measure { from: Nanos, until: Nanos },
     Finish,
 }
@@ -101,11 +101,11 @@ impl Watcher for ProcWatch {
     }
 
     fn measure(&self, from: Nanos, until: Nanos) {
-        let _ = self.orders.send(Order::Measure { from, until });
+        let _ = self.orders.send(WatchCommand::Measure { from, until });
     }
 
     fn finish(self: Box<Self>) -> Watched {
-        let _ = self.orders.send(Order::Finish);
+        let _ = self.orders.send(WatchCommand::Finish);
         self.thread.join().unwrap_or_default()
     }
 }
@@ -115,10 +115,10 @@ fn watch(
     placement: &Placement,
     period: Duration,
     tcp: TcpCounters,
-    inbox: &mpsc::Receiver<Order>,
+    inbox: &mpsc::Receiver<WatchCommand>,
     used: &Used,
 ) -> Watched {
-    let Ok(Order::Measure { from, until }) = inbox.recv() else {
+    let Ok(WatchCommand::Measure { from, until }) = inbox.recv() else {
         return Watched::default();
     };
     sleep_until(from);
@@ -159,7 +159,7 @@ fn watch(
     let now = CpuAccounts::read();
     let (all_cpus_busy, stolen) = now.since(&accounts, &all);
     let tcp = TcpCounters::read().since(&tcp);
-    let most = |of: fn(&Sample) -> u64| samples.iter().map(of).max().unwrap_or(0);
+    let most = |of: fn(&ProcessSample) -> u64| samples.iter().map(of).max().unwrap_or(0);
     let resources = Resources {
         watched_ns: last.at - first.at,
         server_cpu_ns,
@@ -223,7 +223,7 @@ impl TreeObserver {
     }
 
     /// The tree now, and the sum of its processes' peak memory.
-    fn look(&mut self) -> (Sample, u64) {
+    fn look(&mut self) -> (ProcessSample, u64) {
         let pids = self.root.processes();
         // CPU time first and in one go: it is what has to be exact.
         for &pid in &pids {
@@ -235,9 +235,9 @@ impl TreeObserver {
         let ticks = |&pid| Some((pid, tree::ticks(pid)?));
         self.ticks.extend(pids.iter().filter_map(ticks));
         let (mut sample, mut peak) = (
-            Sample {
+            ProcessSample {
                 at,
-                ..Sample::default()
+                ..ProcessSample::default()
             },
             0,
         );

@@ -10,7 +10,7 @@ use crate::event::{Event, Observer};
 use crate::rest::alone;
 use crate::side::Side;
 use crate::tree::Root;
-use crate::trial::{Beside, Doing, Lab, Measured, Progress, Up};
+use crate::trial::{Beside, Lab, MeasuredTrial, Progress, TrialActivity, Up};
 use crate::warmup::{ANSWERS, LEAD_IN};
 use prony_anatomy::{Namer, PERIOD, Probe, THREADS, call_name};
 pub use prony_anatomy::{ProbeMode, Refused};
@@ -154,7 +154,7 @@ pub struct Why<'a> {
 
 /// Result of the rounds, and why there are fewer than were asked for.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct WhyResult {
     /// The whole rounds; perhaps none.
     pub seen: Dissections,
     /// The server that failed in the round after them, if one did.
@@ -164,7 +164,7 @@ pub struct Outcome {
 impl Why<'_> {
     /// Carries it out. What the system does not allow is left out, and said in the result. An interrupt or a server that
     /// fails ends it; whole rounds are kept.
-    pub fn carry_out(&self, observer: Observer<'_>) -> Outcome {
+    pub fn carry_out(&self, observer: Observer<'_>) -> WhyResult {
         let mut seen = Dissections {
             names: self.sides.iter().map(|side| side.name.clone()).collect(),
             rate: self.rate,
@@ -192,7 +192,7 @@ impl Why<'_> {
                 }
             }
         }
-        Outcome { seen, failure }
+        WhyResult { seen, failure }
     }
 
     /// Loads the servers to which their manifests add something also without it, one after the other; false: interrupted.
@@ -227,7 +227,7 @@ impl Why<'_> {
         up.warm_up(&warm, on_progress)?;
         let mut seen = Dissection::default();
         for _ in 0..2 {
-            on_progress(Progress::Doing(Doing::Anatomy));
+            on_progress(Progress::Doing(TrialActivity::Anatomy));
             self.segment(&mut up, PLAIN, &mut seen, on_progress)?;
         }
         up.take_down();
@@ -276,7 +276,10 @@ impl Why<'_> {
                 return Ok(None);
             }
             let name = &self.sides[i].name;
-            observer(Event::Progress(name, Progress::Doing(Doing::Anatomy)));
+            observer(Event::Progress(
+                name,
+                Progress::Doing(TrialActivity::Anatomy),
+            ));
             let mut on_progress =
                 |progress: Progress<'_>| observer(Event::Progress(name, progress));
             let (unnamed, _) = alone(&mut up, i, self.design.paused, |one| {
@@ -366,7 +369,7 @@ impl Why<'_> {
     }
 }
 
-fn add(into: &mut Dissection, look: ProbeMode, measured: &Measured, sight: &Sight) {
+fn add(into: &mut Dissection, look: ProbeMode, measured: &MeasuredTrial, sight: &Sight) {
     let spent = Spent {
         requests: measured.seen.served(),
         cpu_ns: measured.used.server_cpu_ns,

@@ -10,7 +10,7 @@ use prony_record::inert;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::error::{Doing, NotebookError};
+use crate::error::{ErrorContext, NotebookError};
 use crate::open::Notebook;
 use crate::run::RunId;
 

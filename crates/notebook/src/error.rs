@@ -98,11 +98,11 @@ pub enum NotebookError {
 }
 
 /// Says what was tried when SQLite refuses.
-pub(crate) trait Doing<T> {
+pub(crate) trait ErrorContext<T> {
     fn doing(self, what: impl FnOnce() -> String) -> Result<T, NotebookError>;
 }
 
-impl<T> Doing<T> for rusqlite::Result<T> {
+impl<T> ErrorContext<T> for rusqlite::Result<T> {
     fn doing(self, what: impl FnOnce() -> String) -> Result<T, NotebookError> {
         self.map_err(|source| NotebookError::Sql {
             doing: what(),

@@ -6,7 +6,7 @@ use rusqlite::types::FromSqlError;
 use rusqlite::{Row, Transaction, named_params};
 
 use crate::column::{Json, Whole, Word};
-use crate::error::{Doing, NotebookError};
+use crate::error::{ErrorContext, NotebookError};
 use crate::open::Notebook;
 use crate::trial::TrialId;
 

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::anatomy;
 use crate::column::{Json, Moment, Word};
-use crate::error::{Doing, NotebookError};
+use crate::error::{ErrorContext, NotebookError};
 use crate::open::Notebook;
 use crate::process::ProcessKey;
-use crate::run::{self, Run, RunId};
+use crate::run::{self, RunId, StoredRun};
 use crate::trial;
 
 /// Where a run comes from that was not measured into this notebook.
@@ -93,7 +93,7 @@ impl Notebook {
     /// # Errors
     ///
     /// If the notebook cannot be read.
-    pub fn same_run(&self, facts: &RunFacts) -> Result<Option<Run>, NotebookError> {
+    pub fn same_run(&self, facts: &RunFacts) -> Result<Option<StoredRun>, NotebookError> {
         let mut runs = self.runs_of(&facts.name)?;
         runs.retain(|run| run.facts == *facts);
         let ended = runs

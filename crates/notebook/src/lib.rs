@@ -3,7 +3,7 @@
 //! A run is begun before its first trial, each trial is written in one transaction before the next
 //! begins, and the run is finished last. Whatever way a process ends, at most the trial under way
 //! is lost, and a run that its process did not finish can be told from one still going on
-//! ([`Run::is_abandoned`]). Several processes may use one file at once.
+//! ([`StoredRun::is_abandoned`]). Several processes may use one file at once.
 //!
 //! It keeps the types of [`prony_record`]: their main figures as columns, for queries, and the rest as
 //! JSON beside them; `src/schema` explains both.
@@ -36,9 +36,9 @@ mod window;
 pub use error::NotebookError;
 pub use import::{Import, Origin};
 pub use open::{Notebook, default_path};
-pub use overview::{Found, Overview, TrialLine, Wanted};
+pub use overview::{CheckCount, Overview, TrialLine, Wanted};
 pub use past::{PastRun, PastTrial};
 pub use process::ProcessKey;
 pub use published::StoredFigures;
-pub use run::{Run, RunId, UnreadableRun};
+pub use run::{RunId, StoredRun, UnreadableRun};
 pub use trial::{StoredTrial, TrialId};

@@ -11,7 +11,7 @@ const APPLICATION: i64 = 0x5052_4e59;
 
 /// Why a file is left as it is.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum OpenRefusal {
     /// An SQLite file that something else has written.
     Foreign,
     /// A notebook of a later version than the scripts make.
@@ -21,7 +21,7 @@ pub(crate) enum Refusal {
     Sql(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Refusal {
+impl From<rusqlite::Error> for OpenRefusal {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
@@ -29,7 +29,7 @@ impl From<rusqlite::Error> for Refusal {
 
 /// Runs the scripts that the file has not seen yet, all in one transaction: after a crash the file
 /// is as it was before.
-pub(crate) fn migrate(connection: &mut Connection, scripts: &[&str]) -> Result<(), Refusal> {
+pub(crate) fn migrate(connection: &mut Connection, scripts: &[&str]) -> Result<(), OpenRefusal> {
     if version(connection, scripts.len())? == scripts.len() {
         return Ok(());
     }
@@ -44,19 +44,19 @@ pub(crate) fn migrate(connection: &mut Connection, scripts: &[&str]) -> Result<(
 }
 
 /// The file's version, if it is a notebook of a version known here, or empty.
-pub(crate) fn version(connection: &Connection, known: usize) -> Result<usize, Refusal> {
+pub(crate) fn version(connection: &Connection, known: usize) -> Result<usize, OpenRefusal> {
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let version = number("user_version")?;
     let objects: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let empty = version == 0 && objects == 0;
     if !empty && number("application_id")? != APPLICATION {
-        return Err(Refusal::Foreign);
+        return Err(OpenRefusal::Foreign);
     }
     match usize::try_from(version) {
         Ok(version) if version <= known => Ok(version),
-        Ok(found) => Err(Refusal::Newer { found }),
-        Err(_) => Err(Refusal::Foreign),
+        Ok(found) => Err(OpenRefusal::Newer { found }),
+        Err(_) => Err(OpenRefusal::Foreign),
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
         migrate(&mut connection, &[OLD]).unwrap();
         assert!(matches!(
             migrate(&mut connection, &[OLD, BROKEN]),
-            Err(Refusal::Sql(_))
+            Err(OpenRefusal::Sql(_))
         ));
         assert_eq!(version(&connection), 1);
         let tables: i64 = connection
@@ -124,7 +124,7 @@ mod tests {
         migrate(&mut connection, &[OLD, NEW]).unwrap();
         assert!(matches!(
             migrate(&mut connection, &[OLD]),
-            Err(Refusal::Newer { found: 2 })
+            Err(OpenRefusal::Newer { found: 2 })
         ));
         let mut foreign = Connection::open_in_memory().unwrap();
         foreign
@@ -132,7 +132,7 @@ mod tests {
             .unwrap();
         assert!(matches!(
             migrate(&mut foreign, SCRIPTS),
-            Err(Refusal::Foreign)
+            Err(OpenRefusal::Foreign)
         ));
     }
 }

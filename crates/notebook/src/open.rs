@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::NotebookError;
-use crate::migrate::{self, Refusal};
+use crate::migrate::{self, OpenRefusal};
 
 /// How long to wait for another process's transaction. A trial is written in milliseconds; ten
 /// seconds are left for a slow disk.
@@ -41,7 +41,7 @@ impl Notebook {
             })?;
         }
         Connection::open(path)
-            .map_err(Refusal::from)
+            .map_err(OpenRefusal::from)
             .and_then(prepare)
             .map(|connection| Self {
                 connection,
@@ -82,7 +82,7 @@ impl Notebook {
             let connection =
                 Connection::open_with_flags(format!("file:{escaped}?{options}"), flags)?;
             let found = migrate::version(&connection, migrate::SCRIPTS.len())?;
-            Ok::<_, Refusal>((connection, found))
+            Ok::<_, OpenRefusal>((connection, found))
         };
         // With its write-ahead log, if that can be read; else without, since no process can be writing the file.
         let (connection, found) = opened("mode=ro")
@@ -123,7 +123,7 @@ impl Notebook {
     pub fn in_memory() -> Result<Self, NotebookError> {
         let path = PathBuf::from(":memory:");
         match Connection::open_in_memory()
-            .map_err(Refusal::from)
+            .map_err(OpenRefusal::from)
             .and_then(prepare)
         {
             Ok(connection) => Ok(Self { connection, path }),
@@ -146,7 +146,7 @@ fn refuses_writes(error: &rusqlite::Error) -> bool {
     )
 }
 
-fn prepare(mut connection: Connection) -> Result<Connection, Refusal> {
+fn prepare(mut connection: Connection) -> Result<Connection, OpenRefusal> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     migrate::migrate(&mut connection, migrate::SCRIPTS)?;
@@ -176,25 +176,25 @@ fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-fn explain(path: &Path, refusal: Refusal) -> NotebookError {
+fn explain(path: &Path, refusal: OpenRefusal) -> NotebookError {
     let path = path.to_owned();
     match refusal {
-        Refusal::Foreign => NotebookError::NotANotebook {
+        OpenRefusal::Foreign => NotebookError::NotANotebook {
             path,
             found: "another program's SQLite file",
         },
-        Refusal::Newer { found } => NotebookError::Newer {
+        OpenRefusal::Newer { found } => NotebookError::Newer {
             path,
             found,
             known: migrate::SCRIPTS.len(),
         },
-        Refusal::Sql(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
+        OpenRefusal::Sql(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
             NotebookError::NotANotebook {
                 path,
                 found: "not an SQLite file",
             }
         }
-        Refusal::Sql(source) => NotebookError::Open { path, source },
+        OpenRefusal::Sql(source) => NotebookError::Open { path, source },
     }
 }
 

@@ -8,7 +8,7 @@ use rusqlite::types::{ToSqlOutput, Value as Bound};
 use rusqlite::{Row, ToSql, params_from_iter};
 
 use crate::column::{Json, Moment, Whole, Word, line, lines, optional_lines, whole};
-use crate::error::{Doing, NotebookError};
+use crate::error::{ErrorContext, NotebookError};
 use crate::open::Notebook;
 use crate::process::ProcessKey;
 use crate::run::RunId;
@@ -110,7 +110,7 @@ pub struct TrialLine {
 
 /// Finding of a check in a run's trials, and the number of trials that have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct CheckCount {
     /// Name of the check.
     pub name: CheckId,
     /// How serious it is.
@@ -219,7 +219,10 @@ impl Notebook {
     /// # Errors
     ///
     /// If the notebook cannot be read.
-    pub fn findings(&self, runs: &[RunId]) -> Result<HashMap<RunId, Vec<Found>>, NotebookError> {
+    pub fn findings(
+        &self,
+        runs: &[RunId],
+    ) -> Result<HashMap<RunId, Vec<CheckCount>>, NotebookError> {
         // Read by SQLite's own JSON functions: a trial's measurement is large, and this is a list of
         // many runs.
         let sql = format!(
@@ -229,11 +232,11 @@ impl Notebook {
             places(runs.len())
         );
         let read = || -> rusqlite::Result<_> {
-            let mut all: HashMap<RunId, Vec<Found>> = HashMap::new();
+            let mut all: HashMap<RunId, Vec<CheckCount>> = HashMap::new();
             let mut statement = self.connection.prepare(&sql)?;
             let mut rows = statement.query(params_from_iter(runs))?;
             while let Some(row) = rows.next()? {
-                let found = Found {
+                let found = CheckCount {
                     name: row.get::<_, Word<_>>(1)?.0,
                     severity: row.get::<_, Word<_>>(2)?.0,
                     trials: row.get::<_, Whole>(3)?.0,

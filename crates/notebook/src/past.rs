@@ -7,7 +7,7 @@ use prony_record::{Host, Subject};
 use rusqlite::Row;
 
 use crate::column::{Json, Moment, line, optional_line, whole};
-use crate::error::{Doing, NotebookError};
+use crate::error::{ErrorContext, NotebookError};
 use crate::open::Notebook;
 use crate::run::RunId;
 use crate::trial::TrialId;

@@ -5,7 +5,7 @@ use prony_record::published::Published;
 use rusqlite::{OptionalExtension, Row, named_params};
 
 use crate::column::{Json, Moment, line, lines};
-use crate::error::{Doing, NotebookError};
+use crate::error::{ErrorContext, NotebookError};
 use crate::open::Notebook;
 
 /// A table of published figures as the notebook has it.

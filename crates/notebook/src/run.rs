@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use serde::{Deserialize, Serialize};
 
 use crate::column::{Json, Moment, Seed, Whole, Word, line, lines, optional_line, optional_lines};
-use crate::error::{Doing, NotebookError};
+use crate::error::{ErrorContext, NotebookError};
 use crate::import::{Origin, read_origin};
 use crate::open::Notebook;
 use crate::process::ProcessKey;
@@ -26,7 +26,7 @@ impl fmt::Display for RunId {
 
 /// A run as the notebook has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct StoredRun {
     /// Number of the run.
     pub id: RunId,
     /// Facts that were known when the run began.
@@ -54,7 +54,7 @@ pub struct UnreadableRun {
     pub why: String,
 }
 
-impl Run {
+impl StoredRun {
     /// Is it marked as running although its process is gone?
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
@@ -136,7 +136,10 @@ impl Notebook {
     /// # Errors
     ///
     /// If the notebook cannot be read.
-    pub fn runs(&self, limit: usize) -> Result<Vec<Result<Run, UnreadableRun>>, NotebookError> {
+    pub fn runs(
+        &self,
+        limit: usize,
+    ) -> Result<Vec<Result<StoredRun, UnreadableRun>>, NotebookError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let read = |row: &Row<'_>| {
             let id = RunId(row.get("id")?);
@@ -156,7 +159,7 @@ impl Notebook {
     /// # Errors
     ///
     /// If there is none, or the notebook cannot be read.
-    pub fn run(&self, id: RunId) -> Result<Run, NotebookError> {
+    pub fn run(&self, id: RunId) -> Result<StoredRun, NotebookError> {
         self.connection
             .query_row("SELECT * FROM run WHERE id = ?1", [id.0], read_run)
             .optional()
@@ -169,7 +172,7 @@ impl Notebook {
     /// # Errors
     ///
     /// If the notebook cannot be read.
-    pub fn latest_run(&self, name: &str) -> Result<Option<Run>, NotebookError> {
+    pub fn latest_run(&self, name: &str) -> Result<Option<StoredRun>, NotebookError> {
         Ok(self
             .select_runs("WHERE name = ?1 ORDER BY id DESC LIMIT 1", &[&name])?
             .pop())
@@ -180,7 +183,7 @@ impl Notebook {
     /// # Errors
     ///
     /// If the notebook cannot be read.
-    pub fn runs_of(&self, name: &str) -> Result<Vec<Run>, NotebookError> {
+    pub fn runs_of(&self, name: &str) -> Result<Vec<StoredRun>, NotebookError> {
         self.select_runs("WHERE name = ?1 ORDER BY id DESC", &[&name])
     }
 
@@ -188,7 +191,7 @@ impl Notebook {
         &self,
         which: &str,
         values: &[&dyn rusqlite::ToSql],
-    ) -> Result<Vec<Run>, NotebookError> {
+    ) -> Result<Vec<StoredRun>, NotebookError> {
         self.connection
             .prepare_cached(&format!("SELECT * FROM run {which}"))
             .and_then(|mut statement| statement.query_map(values, read_run)?.collect())
@@ -225,8 +228,8 @@ pub(crate) fn insert(
     Ok(RunId(connection.last_insert_rowid()))
 }
 
-fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
-    Ok(Run {
+fn read_run(row: &Row<'_>) -> rusqlite::Result<StoredRun> {
+    Ok(StoredRun {
         id: RunId(row.get("id")?),
         facts: RunFacts {
             name: line(row, "name")?,

@@ -8,7 +8,7 @@ use rusqlite::{ErrorCode, Row, Transaction, TransactionBehavior, named_params};
 use serde::{Deserialize, Serialize};
 
 use crate::column::{Json, Moment, Whole, Word, line, lines, optional_line, optional_lines, whole};
-use crate::error::{Doing, NotebookError};
+use crate::error::{ErrorContext, NotebookError};
 use crate::histogram;
 use crate::open::Notebook;
 use crate::run::RunId;

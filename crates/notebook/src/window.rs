@@ -4,7 +4,7 @@ use prony_record::Window;
 use rusqlite::{Row, Transaction, named_params};
 
 use crate::column::{Whole, Word, whole};
-use crate::error::{Doing, NotebookError};
+use crate::error::{ErrorContext, NotebookError};
 use crate::open::Notebook;
 use crate::trial::TrialId;
 

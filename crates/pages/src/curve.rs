@@ -10,14 +10,14 @@ const HALVINGS: u32 = 40;
 
 /// A point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct CurvePoint {
     /// The share of samples at or below, from 0 to below 1.
     pub quantile: f64,
     /// The value there, in nanoseconds.
     pub nanoseconds: u64,
 }
 
-impl Point {
+impl CurvePoint {
     /// Where it lies on HdrHistogram's axis: log₁₀ of 1/(1 − quantile), which is 1 at p90, 2 at p99.
     pub fn nines(&self) -> f64 {
         -(1.0 - self.quantile).log10()
@@ -26,9 +26,9 @@ impl Point {
 
 /// The curve from the smallest value on. No point has fewer than ten samples beyond it: its last is
 /// the highest percentile that the samples support, which is not the largest value.
-pub fn curve(times: &Times) -> Vec<Point> {
+pub fn curve(times: &Times) -> Vec<CurvePoint> {
     let n = times.len() as f64;
-    let mut points: Vec<Point> = Vec::new();
+    let mut points: Vec<CurvePoint> = Vec::new();
     for halving in 0..HALVINGS {
         for step in 0..PER_HALVING {
             let halvings = f64::from(halving) + f64::from(step) / f64::from(PER_HALVING);
@@ -47,8 +47,8 @@ pub fn curve(times: &Times) -> Vec<Point> {
     points
 }
 
-fn point(times: &Times, quantile: f64) -> Point {
-    Point {
+fn point(times: &Times, quantile: f64) -> CurvePoint {
+    CurvePoint {
         quantile,
         nanoseconds: times.value_at_quantile(quantile),
     }

@@ -31,7 +31,7 @@ pub enum PageError {
     Report(#[from] prony_report::kept::ReportError),
     /// A histogram of the notebook cannot be read.
     #[error(transparent)]
-    Histogram(#[from] prony_record::times::Unreadable),
+    Histogram(#[from] prony_record::times::UnreadableHistogram),
     /// Data do not become JSON.
     #[error("the run cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),

@@ -2,13 +2,13 @@
 
 use crate::PageError;
 use crate::series::Series;
-use prony_notebook::{Notebook, Run, TrialId};
+use prony_notebook::{Notebook, StoredRun, TrialId};
 use prony_record::anatomy::Dissections;
 use prony_record::calibration::Calibration;
 use prony_record::times::Encoded;
 use prony_record::{Distributions, Measurement, Recording, Subject, Trial};
 use prony_report::duel;
-use prony_report::kept::{Measured, calibration, report_of};
+use prony_report::kept::{RunTrials, calibration, report_of};
 use prony_report::run::times::CellTimes;
 use prony_report::run::{CellReport, RunReport};
 use prony_verdict::seen::DuelReport;
@@ -17,7 +17,7 @@ use prony_verdict::seen::DuelReport;
 #[derive(Debug)]
 pub struct Material {
     /// The run.
-    pub run: Run,
+    pub run: StoredRun,
     /// Report of the run.
     pub report: RunReport,
     /// Report of the run as a duel, if it is one.
@@ -25,7 +25,7 @@ pub struct Material {
     /// The calibration of its host, if there is one.
     pub calibration: Option<Calibration>,
     /// All trials, in the order of the plan.
-    pub trials: Vec<Part>,
+    pub trials: Vec<StoredTrial>,
     /// The latency of each of the report's cells, in their order.
     pub times: Vec<Distributions>,
     /// Results of the rounds of `--why`, if there were any.
@@ -36,14 +36,14 @@ pub struct Material {
 
 /// A trial as it is kept.
 #[derive(Debug)]
-pub struct Part {
+pub struct StoredTrial {
     /// Number of the trial in the notebook.
     pub id: TrialId,
     /// Everything that is known of it.
     pub recording: Recording<Encoded>,
 }
 
-impl Part {
+impl StoredTrial {
     /// Returns everything that is known of the trial besides its windows and distributions.
     #[must_use]
     pub fn trial(&self) -> &Trial {
@@ -68,8 +68,8 @@ impl Material {
     ///
     /// # Errors
     /// When the notebook cannot be read, or the run is none that can be reported.
-    pub fn read(notebook: &Notebook, run: &Run) -> Result<Self, PageError> {
-        let (mut measured, mut trials) = (Measured::default(), Vec::new());
+    pub fn read(notebook: &Notebook, run: &StoredRun) -> Result<Self, PageError> {
+        let (mut measured, mut trials) = (RunTrials::default(), Vec::new());
         for stored in notebook.trials(run.id)? {
             let recording = Recording {
                 windows: notebook.windows(stored.id)?,
@@ -77,7 +77,7 @@ impl Material {
                 trial: stored.trial,
             };
             measured.add(&recording.trial, &(&recording.histograms).try_into()?);
-            trials.push(Part {
+            trials.push(StoredTrial {
                 id: stored.id,
                 recording,
             });
@@ -134,8 +134,8 @@ impl Material {
     }
 
     /// The trials of a cell that yielded figures, in the order of their rounds.
-    pub fn trials_of(&self, cell: &CellReport) -> Vec<&Part> {
-        let mut found: Vec<&Part> = self
+    pub fn trials_of(&self, cell: &CellReport) -> Vec<&StoredTrial> {
+        let mut found: Vec<&StoredTrial> = self
             .trials
             .iter()
             .filter(|part| {

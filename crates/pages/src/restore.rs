@@ -5,7 +5,7 @@ use crate::material::Material;
 use crate::raw::{FORMAT, Raw, VERSION};
 use jiff::Timestamp;
 use prony_notebook::{Import, Notebook, NotebookError, Origin, RunId};
-use prony_record::times::{Encoded, Unreadable};
+use prony_record::times::{Encoded, UnreadableHistogram};
 use prony_record::{Recording, RunStatus, bounds, inert};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ pub enum RestoreError {
         /// The trial's place in the plan, from 0.
         trial: u32,
         /// Error that names the histogram, and why it cannot be read.
-        source: Unreadable,
+        source: UnreadableHistogram,
     },
     /// The published figures that it is compared with cannot be.
     #[error("the published figures: {0}")]
@@ -54,7 +54,7 @@ pub enum RestoreError {
 
 /// Format and version that a document states.
 #[derive(Deserialize)]
-struct Mark {
+struct FormatMark {
     format: String,
     #[serde(default)]
     version: u32,
@@ -62,7 +62,7 @@ struct Mark {
 
 /// Is this text meant to be a run? One that is broken is.
 pub fn is_run(text: &str) -> bool {
-    let mark = |text: &str| serde_json::from_str::<Mark>(text).ok();
+    let mark = |text: &str| serde_json::from_str::<FormatMark>(text).ok();
     if let Some(mark) = mark(text) {
         return mark.format == FORMAT;
     }
@@ -82,7 +82,7 @@ pub fn is_run(text: &str) -> bool {
 /// When it is something else, of a later version, or not as its schema says.
 pub fn read(text: &str) -> Result<Raw<'static>, RestoreError> {
     // First what it is: a later version may have another schema.
-    let mark: Mark = serde_json::from_str(text)?;
+    let mark: FormatMark = serde_json::from_str(text)?;
     known(&mark.format, mark.version)?;
     bounds::check(text)?;
     let mut raw: Raw<'static> = serde_json::from_str(text)?;

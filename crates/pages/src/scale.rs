@@ -4,16 +4,16 @@ use std::ops::Range;
 
 /// An axis: what its lengths mean, and the values at its ends.
 pub struct Scale {
-    kind: Kind,
+    kind: ScaleKind,
     range: Range<f64>,
 }
 
-enum Kind {
+enum ScaleKind {
     /// Equal steps are equal lengths.
     Linear,
     /// Equal ratios are equal lengths; every value is above zero.
     Log,
-    /// [`Point::nines`](crate::curve::Point::nines): p90, p99, p99.9 at equal distances.
+    /// [`Point::nines`](crate::curve::CurvePoint::nines): p90, p99, p99.9 at equal distances.
     Nines,
 }
 
@@ -29,14 +29,14 @@ impl Scale {
             (low - room)..(high + room)
         };
         let range = if range.is_empty() { 0.0..1.0 } else { range };
-        Self::new(Kind::Linear, range)
+        Self::new(ScaleKind::Linear, range)
     }
 
     /// A linear axis from zero.
     pub fn from_zero(values: impl IntoIterator<Item = f64>) -> Self {
         let high = bounds(values).map_or(1.0, |(_, high)| high);
         let high = if high > 0.0 { high } else { 1.0 };
-        Self::new(Kind::Linear, 0.0..high * 1.04)
+        Self::new(ScaleKind::Linear, 0.0..high * 1.04)
     }
 
     /// A logarithmic axis that holds all values above zero. Of none, from 1 to 10.
@@ -47,16 +47,16 @@ impl Scale {
         let room = (high / low).powf(0.04).max(1.05);
         let (low, high) = (low / room, high * room);
         let widen = (2.0 / (high / low)).max(1.0).sqrt();
-        Self::new(Kind::Log, low / widen..high * widen)
+        Self::new(ScaleKind::Log, low / widen..high * widen)
     }
 
     /// HdrHistogram's axis, from p0 to the largest of these places.
     pub fn nines(values: impl IntoIterator<Item = f64>) -> Self {
         let high = bounds(values).map_or(1.0, |(_, high)| high);
-        Self::new(Kind::Nines, 0.0..high.max(1.0))
+        Self::new(ScaleKind::Nines, 0.0..high.max(1.0))
     }
 
-    fn new(kind: Kind, range: Range<f64>) -> Self {
+    fn new(kind: ScaleKind, range: Range<f64>) -> Self {
         Self { kind, range }
     }
 
@@ -64,8 +64,8 @@ impl Scale {
     /// beyond an end lies beyond it too, an infinite one at it.
     pub fn place(&self, value: f64, from: f64, to: f64) -> f64 {
         let length = |value: f64| match self.kind {
-            Kind::Log => value.max(f64::MIN_POSITIVE).ln(),
-            Kind::Linear | Kind::Nines => value,
+            ScaleKind::Log => value.max(f64::MIN_POSITIVE).ln(),
+            ScaleKind::Linear | ScaleKind::Nines => value,
         };
         let (start, end) = (length(self.range.start), length(self.range.end));
         let share = (length(value) - start) / (end - start);
@@ -81,9 +81,9 @@ impl Scale {
     /// percentile axis all.
     pub fn ticks(&self, n: usize) -> Vec<f64> {
         match self.kind {
-            Kind::Linear => linear_ticks(&self.range, n),
-            Kind::Log => log_ticks(&self.range, n),
-            Kind::Nines => nines_ticks(&self.range),
+            ScaleKind::Linear => linear_ticks(&self.range, n),
+            ScaleKind::Log => log_ticks(&self.range, n),
+            ScaleKind::Nines => nines_ticks(&self.range),
         }
     }
 
@@ -94,7 +94,7 @@ impl Scale {
 
     /// Does a linear axis leave zero out? A reader who compares lengths has to be told.
     pub fn leaves_zero_out(&self) -> bool {
-        matches!(self.kind, Kind::Linear) && self.range.start > 0.0
+        matches!(self.kind, ScaleKind::Linear) && self.range.start > 0.0
     }
 }
 

@@ -17,7 +17,7 @@ pub struct Series {
 
 /// A look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub struct SeriesStyle {
     /// The colour: 0 to 7.
     pub colour: usize,
     /// The shape: 0 to 5.
@@ -37,10 +37,10 @@ impl Series {
     }
 
     /// A label's look; that of the first for an unknown one.
-    pub fn look(&self, label: &str) -> Look {
+    pub fn look(&self, label: &str) -> SeriesStyle {
         let place = self.labels.iter().position(|known| known == label);
         let place = place.unwrap_or(0);
-        Look {
+        SeriesStyle {
             colour: place % COLOURS,
             // The shape also changes from one to the next: 8 colours and 6 shapes repeat together
             // only after 24, and then the round's number shifts them.
@@ -49,7 +49,7 @@ impl Series {
     }
 }
 
-impl Look {
+impl SeriesStyle {
     /// The class of its colour.
     pub fn class(self) -> String {
         format!("c{}", self.colour)

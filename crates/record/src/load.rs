@@ -14,7 +14,7 @@ use std::time::Duration;
 pub use change::Change;
 pub use check::Invalid;
 pub use extent::Extent;
-pub use over::{KeyKind, Over};
+pub use over::{KeyKind, Protocol};
 
 /// The most requests per second: one per nanosecond, the clock's resolution.
 pub const MOST_RATE: f64 = 1e9;
@@ -42,8 +42,8 @@ pub struct Load {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contract: Option<String>,
     /// Transport and HTTP version, for servers that prony starts.
-    #[serde(skip_serializing_if = "Over::is_plain")]
-    pub over: Over,
+    #[serde(skip_serializing_if = "Protocol::is_plain")]
+    pub over: Protocol,
     /// The key of the certificate that they are given, where they speak TLS.
     #[serde(skip_serializing_if = "KeyKind::is_default")]
     pub key: KeyKind,
@@ -139,7 +139,7 @@ impl Default for Load {
         Self {
             name: None,
             contract: None,
-            over: Over::Plain,
+            over: Protocol::Plain,
             key: KeyKind::EcdsaP256,
             resumption: true,
             connections: 64,
@@ -387,10 +387,10 @@ mod tests {
             ..Load::default()
         };
         for (load, label) in [
-            (load(Over::Plain, KeyKind::Rsa2048), "c64 p8"),
-            (load(Over::Tls, KeyKind::EcdsaP256), "c64 p8 tls"),
-            (load(Over::H2c, KeyKind::Rsa2048), "c64 s8 h2c"),
-            (load(Over::H2, KeyKind::Rsa2048), "c64 s8 h2 rsa2048"),
+            (load(Protocol::Plain, KeyKind::Rsa2048), "c64 p8"),
+            (load(Protocol::Tls, KeyKind::EcdsaP256), "c64 p8 tls"),
+            (load(Protocol::H2c, KeyKind::Rsa2048), "c64 s8 h2c"),
+            (load(Protocol::H2, KeyKind::Rsa2048), "c64 s8 h2 rsa2048"),
         ] {
             assert_eq!(load.to_string(), label);
         }

@@ -21,7 +21,7 @@ pub struct Published {
     #[serde(default)]
     pub correction: Option<Correction>,
     /// Rows of the published table.
-    pub row: Vec<Row>,
+    pub row: Vec<PublishedRow>,
 }
 
 /// Rates that were divided by too long a time: a rate of r over n requests was really
@@ -40,7 +40,7 @@ pub struct Correction {
 /// A row of a published table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Row {
+pub struct PublishedRow {
     /// Label of the row, as published.
     pub label: String,
     /// The server of the catalog that stands for it (`name` or `name@workers`). When several rows
@@ -91,7 +91,7 @@ impl Published {
     }
 }
 
-impl Row {
+impl PublishedRow {
     /// The mean of the published rates.
     pub fn rate(&self) -> Option<f64> {
         mean(&self.rates)

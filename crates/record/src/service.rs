@@ -104,7 +104,7 @@ impl Unclear {
 
 /// Conclusion about the server from a trial at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RateOutcome {
     /// The server kept all limits.
     Kept,
     /// The server broke a limit.
@@ -127,7 +127,7 @@ pub struct CapacityReport {
     /// between which rates it lies.
     pub capacity: Option<f64>,
     /// Interval of the capacity, or the rates that bound it, with the reasons why it is not known better.
-    pub known: Known,
+    pub known: CapacityBounds,
     /// Findings of the pilot on the server; null where the search was interrupted before.
     pub pilot: Option<Pilot>,
     /// Findings of the checks.
@@ -146,7 +146,7 @@ pub struct CapacityReport {
 
 /// Between which rates a capacity lies.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Known {
+pub struct CapacityBounds {
     /// The capacity, in requests per second: the rate at which the median start is just at the limits. Null when less than three
     /// starts have shown where theirs lies, or nothing limits its interval.
     pub estimate: Option<f64>,
@@ -206,11 +206,11 @@ pub struct RateStep {
 impl RateStep {
     /// Conclusion about the server from this step.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> RateOutcome {
         match (self.kept, self.unclear) {
-            (true, _) => Outcome::Kept,
-            (false, None) => Outcome::Broken,
-            (false, Some(why)) => Outcome::Unclear(why),
+            (true, _) => RateOutcome::Kept,
+            (false, None) => RateOutcome::Broken,
+            (false, Some(why)) => RateOutcome::Unclear(why),
         }
     }
 }

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use encoded::{Encoded, Unreadable, decode, decode_as, encode};
+pub use encoded::{Encoded, UnreadableHistogram, decode, decode_as, encode};
 
 /// The longest time that a histogram tells apart from longer ones.
 pub const HIGHEST: Nanos = 1_000 * SECOND;

@@ -36,4 +36,4 @@ mod work;
 pub use contract::Contract;
 pub use date::Date;
 pub use error::{Error, ParseError};
-pub use over::Over;
+pub use over::Layers;

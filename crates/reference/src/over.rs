@@ -12,14 +12,14 @@ use crate::{Contract, Error};
 
 /// Layers below HTTP.
 #[derive(Debug, Clone, Default)]
-pub struct Over {
+pub struct Layers {
     /// HTTP/2, with prior knowledge or by ALPN, and no HTTP/1.1.
     pub http2: bool,
     /// TLS, with a certificate and its key from these files, both as PEM.
     pub tls: Option<(PathBuf, PathBuf)>,
 }
 
-impl Over {
+impl Layers {
     /// Can a contract be served over these layers?
     ///
     /// # Errors

@@ -28,13 +28,13 @@ impl Key {
     }
 }
 
-struct Place<T> {
+struct SlabEntry<T> {
     generation: u32,
     value: Option<T>,
 }
 
 pub(crate) struct Slab<T> {
-    places: Vec<Place<T>>,
+    places: Vec<SlabEntry<T>>,
     free: Vec<u32>,
 }
 
@@ -52,7 +52,7 @@ impl<T> Slab<T> {
 
     pub(crate) fn insert(&mut self, value: T) -> Key {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place {
+            self.places.push(SlabEntry {
                 generation: 0,
                 value: None,
             });

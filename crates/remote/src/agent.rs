@@ -1,7 +1,7 @@
 //! The agent: prony on another machine, told over standard input what to do, and answering on standard output.
 
 use crate::frame::{FrameError, MAGIC, Receiver, Sender};
-use crate::message::{BEAT, Call, FromAgent, Hello, Order, Reply, SILENCE, ToAgent};
+use crate::message::{BEAT, Call, FromAgent, Hello, LoadOrder, Reply, SILENCE, ToAgent};
 use crate::reach::addresses;
 use crate::servers::Servers;
 use prony_engine::protocol::tls::probe;
@@ -24,9 +24,9 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Sends messages to the coordinator, from any thread.
 #[derive(Clone)]
-struct Output(Arc<Mutex<Sender<Stdout>>>);
+struct AgentOutput(Arc<Mutex<Sender<Stdout>>>);
 
-impl Output {
+impl AgentOutput {
     /// Sends a message, or ends this program: without a coordinator there is nothing to do, and servers that were started
     /// here end with their supervisors' standard input.
     fn send(&self, message: &FromAgent) {
@@ -55,7 +55,7 @@ pub fn main(
     out.write_all(MAGIC)
         .and_then(|()| out.flush())
         .map_err(FrameError::Io)?;
-    let output = Output(Arc::new(Mutex::new(Sender::new(out))));
+    let output = AgentOutput(Arc::new(Mutex::new(Sender::new(out))));
     output.send(&FromAgent::Hello(Box::new(Hello {
         version: version.to_owned(),
         machine: prony_lab::machine::this_machine(),
@@ -118,7 +118,7 @@ pub fn main(
 /// Answers calls one after the other.
 fn reply(
     calls: &mpsc::Receiver<(u32, Call)>,
-    output: &Output,
+    output: &AgentOutput,
     echo: &impl Fn(SocketAddr) -> io::Result<SocketAddr>,
 ) {
     let mut servers: Option<Servers> = None;
@@ -160,7 +160,7 @@ fn reply(
 }
 
 /// Carries out a part of a load.
-fn carry_out(order: &Order, control: &Control, output: &Output) {
+fn carry_out(order: &LoadOrder, control: &Control, output: &AgentOutput) {
     let share = u64::from(order.plan.load.max_connections())
         .saturating_mul(u64::from(order.plan.load.threads))
         .div_ceil(u64::from(order.part.workers.max(1)));
@@ -178,7 +178,7 @@ fn carry_out(order: &Order, control: &Control, output: &Output) {
 }
 
 /// Says that it is there, and ends this program after a silence of the other side.
-fn beat(output: &Output, heard: &AtomicU64) {
+fn beat(output: &AgentOutput, heard: &AtomicU64) {
     let mut next = clock::now();
     loop {
         thread::sleep(LOOK);

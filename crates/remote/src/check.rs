@@ -26,7 +26,7 @@ const STREAMS: u32 = 4;
 
 /// A machine that was reached.
 #[derive(Debug, Clone)]
-pub struct Reached {
+pub struct ReachedHost {
     /// How long it took to start prony there, and to copy it if that was needed.
     pub started: Duration,
     /// First message of its agent, which describes the machine.
@@ -52,11 +52,11 @@ pub struct Path {
 ///
 /// # Errors
 /// What was tried, what was found, and what can be done.
-pub fn host(registry: &Registry, name: &str) -> Result<Reached, String> {
+pub fn host(registry: &Registry, name: &str) -> Result<ReachedHost, String> {
     let begun = Instant::now();
     let link = registry.link(name)?;
     let started = begun.elapsed();
-    Ok(Reached {
+    Ok(ReachedHost {
         started,
         hello: link.hello().clone(),
         clock: link.offset()?,

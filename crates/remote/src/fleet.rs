@@ -1,13 +1,15 @@
 //! A load that several machines carry out together.
 
 use crate::clocks::Offset;
-use crate::link::{Heard, Link};
-use crate::message::{Call, FromAgent, Order, Reply, ToAgent};
+use crate::link::{AgentEvent, Link};
+use crate::message::{Call, FromAgent, LoadOrder, Reply, ToAgent};
 use crate::registry::Registry;
 use crate::slow_client::SlowClient;
 use prony_engine::descriptors::TooFewDescriptors;
 use prony_engine::protocol::tls::TlsOptions;
-use prony_engine::{Control, Error, Gather, Nanos, Part, Plan, Progress, Remedy, Target, clock};
+use prony_engine::{
+    Control, Error, Gather, LoadShare, Nanos, Plan, Progress, Remedy, Target, clock,
+};
 use prony_lab::generator::{Generator, LoadControl, LoadController};
 use prony_lab::interrupt::Interrupt;
 use prony_record::{ByHost, Distributions, Observation, Window};
@@ -145,7 +147,7 @@ impl Fleet {
 }
 
 /// Task of an agent: its link, the plan, and its part of it.
-type Task<'p> = (Arc<Link>, &'p Plan, Part);
+type Task<'p> = (Arc<Link>, &'p Plan, LoadShare);
 
 /// One machine's part in a load.
 struct Member<'a> {
@@ -188,7 +190,7 @@ impl Generator for Fleet {
         {
             link.tell(number, sender.clone());
             let cpus = self.beside.get(link.name());
-            let order = Order {
+            let order = LoadOrder {
                 plan: Plan {
                     cpus: cpus.unwrap_or(&link.host().cpus).clone(),
                     ..plan.clone()
@@ -257,12 +259,12 @@ impl Fleet {
         let workers = plan.load.threads * machines as u32;
         let share = |(number, link)| {
             let first = number as u32 * plan.load.threads;
-            (link, plan, Part { first, workers })
+            (link, plan, LoadShare { first, workers })
         };
         let links = self.links()?.into_iter().take(machines);
         let mut orders: Vec<_> = links.enumerate().map(share).collect();
         if let Some((link, plan)) = self.slow_link()?.zip(beside) {
-            orders.push((link, plan, Part::whole(plan)));
+            orders.push((link, plan, LoadShare::whole(plan)));
         }
         Ok(orders)
     }
@@ -283,12 +285,12 @@ struct Conversation<'a, 's> {
 
 impl Conversation<'_, '_> {
     /// Hears all agents until each has said its last word, or is lost.
-    fn go_on(&mut self, heard: &mpsc::Receiver<(usize, Heard)>) {
+    fn go_on(&mut self, heard: &mpsc::Receiver<(usize, AgentEvent)>) {
         let mut stopping = false;
         while self.members.iter().any(|member| member.left > 0) {
             match heard.recv_timeout(LOOK) {
-                Ok((number, Heard::Said(said))) => self.hear(number, said),
-                Ok((number, Heard::Lost(why))) => self.lose(number, &why),
+                Ok((number, AgentEvent::Said(said))) => self.hear(number, said),
+                Ok((number, AgentEvent::Lost(why))) => self.lose(number, &why),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     for number in 0..self.members.len() {
                         if self.members[number].left > 0

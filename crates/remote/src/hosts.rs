@@ -52,7 +52,7 @@ pub struct Hosts {
 /// A table of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct HostTable {
     launch: Option<String>,
     address: Option<IpAddr>,
     cpus: Option<String>,
@@ -127,7 +127,7 @@ impl Hosts {
     }
 
     fn of_text(text: &str) -> Result<Self, HostsError> {
-        let tables: BTreeMap<String, Table> =
+        let tables: BTreeMap<String, HostTable> =
             toml::from_str(text).map_err(|error| HostsError(error.to_string()))?;
         let mut hosts = Self::default();
         for (name, table) in tables {

@@ -25,13 +25,13 @@ const LAUNCHER_ENDS: Duration = Duration::from_secs(2);
 pub struct Link {
     host: HostSpec,
     hello: Hello,
-    shared: Arc<Shared>,
+    shared: Arc<LinkState>,
     child: Mutex<Child>,
     clocks: Mutex<mpsc::Receiver<(u32, Nanos, Nanos)>>,
 }
 
 /// State that the conversation's threads share.
-struct Shared {
+struct LinkState {
     sender: Mutex<Sender<ChildStdin>>,
     /// When something was heard last, on this machine's clock.
     heard: AtomicU64,
@@ -46,11 +46,11 @@ struct Shared {
 }
 
 /// Number of the agent in the load, and the channel to which its messages go with that number.
-type Listener = (usize, mpsc::Sender<(usize, Heard)>);
+type Listener = (usize, mpsc::Sender<(usize, AgentEvent)>);
 
 /// News of an agent during a load.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum AgentEvent {
     /// A message of the agent, unchanged.
     Said(FromAgent),
     /// The agent is lost, for this reason.
@@ -86,7 +86,7 @@ impl Link {
                 hello.version
             )));
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(LinkState {
             sender: Mutex::new(Sender::new(launched.input)),
             heard: AtomicU64::new(clock::now()),
             bytes: AtomicU64::new(0),
@@ -194,11 +194,11 @@ impl Link {
     }
 
     /// Has everything that is told of a load from here on sent there, under this number.
-    pub(crate) fn tell(&self, number: usize, to: mpsc::Sender<(usize, Heard)>) {
+    pub(crate) fn tell(&self, number: usize, to: mpsc::Sender<(usize, AgentEvent)>) {
         *lock(&self.shared.load) = Some((number, to));
         // An agent that was lost before does not say so again.
         if let Some(why) = self.lost() {
-            self.shared.tell(Heard::Lost(why));
+            self.shared.tell(AgentEvent::Lost(why));
         }
     }
 
@@ -244,12 +244,12 @@ impl Drop for Link {
     }
 }
 
-impl Shared {
+impl LinkState {
     fn say(&self, message: &ToAgent) -> std::io::Result<()> {
         lock(&self.sender).send(message)
     }
 
-    fn tell(&self, heard: Heard) {
+    fn tell(&self, heard: AgentEvent) {
         if let Some((number, to)) = &*lock(&self.load) {
             // There is no listener any more when the load was given up.
             let _ = to.send((*number, heard));
@@ -262,7 +262,7 @@ impl Shared {
             *lost = Some(why.clone());
             drop(lost);
             lock(&self.calls).clear();
-            self.tell(Heard::Lost(why));
+            self.tell(AgentEvent::Lost(why));
         }
     }
 
@@ -280,7 +280,7 @@ impl Shared {
 
 /// Hears an agent until its last message.
 fn listen(
-    shared: &Shared,
+    shared: &LinkState,
     mut from: Receiver<ChildStdout>,
     complaints: &Complaints,
     clocks: &mpsc::Sender<(u32, Nanos, Nanos)>,
@@ -313,7 +313,7 @@ fn listen(
             }
             FromAgent::Bye => return shared.lose("it has said goodbye".into()),
             FromAgent::Hello(_) => return shared.lose("it has begun anew".into()),
-            load => shared.tell(Heard::Said(load)),
+            load => shared.tell(AgentEvent::Said(load)),
         }
     }
 }

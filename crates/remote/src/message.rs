@@ -1,7 +1,7 @@
 //! Messages between a coordinator and an agent.
 
 use prony_engine::protocol::tls::TlsOptions;
-use prony_engine::{Dialogue, Nanos, Part, PartMessage, Plan, Remedy, Target};
+use prony_engine::{Dialogue, LoadShare, Nanos, PartMessage, Plan, Remedy, Target};
 use prony_lab::builder::{Built, Missing};
 use prony_lab::contract::Depth;
 use prony_lab::get::Get;
@@ -35,7 +35,7 @@ pub enum ToAgent {
     /// To be done and answered with the same number.
     Call(u32, Call),
     /// Gets a part of a load ready.
-    Load(Box<Order>),
+    Load(Box<LoadOrder>),
     /// Begins the load at this time of the agent's clock.
     BeginAt(Nanos),
     /// Measures it from and until these times since its start.
@@ -48,11 +48,11 @@ pub enum ToAgent {
 
 /// A part of a load.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Order {
+pub struct LoadOrder {
     /// The whole load, but for the CPUs and the number of threads, which are the agent's.
     pub plan: Plan,
     /// Part that the agent carries out.
-    pub part: Part,
+    pub part: LoadShare,
     /// How long it is measured when it is measured as soon as it begins; none: that is said later.
     pub at_once: Option<Nanos>,
 }

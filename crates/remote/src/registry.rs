@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub type Told = Box<dyn Fn(&str) + Send + Sync>;
 
 /// The agent of one host, if it is there. Locked while it is started, so that it is started once.
-type Place = Arc<Mutex<Option<Arc<Link>>>>;
+type LinkSlot = Arc<Mutex<Option<Arc<Link>>>>;
 
 /// The agents of this program.
 pub struct Registry {
@@ -20,7 +20,7 @@ pub struct Registry {
     program: Program,
     version: String,
     told: Told,
-    links: Mutex<BTreeMap<String, Place>>,
+    links: Mutex<BTreeMap<String, LinkSlot>>,
 }
 
 impl fmt::Debug for Registry {

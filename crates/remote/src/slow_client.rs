@@ -66,7 +66,7 @@ impl SlowClient {
 mod tests {
     use super::*;
     use prony_engine::Target;
-    use prony_engine::protocol::mix::{Mix, Table};
+    use prony_engine::protocol::mix::{Mix, ValueTable};
     use prony_engine::protocol::{Expect, HttpRequest, Limits};
     use prony_record::Load;
     use std::net::{Ipv4Addr, SocketAddr};
@@ -111,7 +111,7 @@ mod tests {
             &Expect::default(),
             Limits::default(),
         );
-        mix.tables.push(Table {
+        mix.tables.push(ValueTable {
             name: "rows".into(),
             columns: Vec::new(),
             once: true,

@@ -2,8 +2,8 @@
 
 use crate::kept::ReportError;
 use crate::show;
-use crate::table::{Align, Table};
-use prony_notebook::{Notebook, Run};
+use crate::table::{Align, TextTable};
+use prony_notebook::{Notebook, StoredRun};
 use prony_record::TrialStatus;
 use prony_record::calibration::{AGAIN, Calibration, CalibrationCell, Noise};
 use prony_record::verdict::{Quantity, Values};
@@ -18,7 +18,7 @@ const ROUNDS: [u32; 3] = [5, 10, 30];
 
 /// Measurements of one load of a calibration.
 #[derive(Default)]
-struct Seen {
+struct CalibrationValues {
     /// By round: the values of the two sides.
     rounds: BTreeMap<u32, [Values; 2]>,
     /// For every trial as fast as answers came: the generator's CPU time per request, in microseconds, and how busy it
@@ -30,8 +30,8 @@ struct Seen {
 ///
 /// # Errors
 /// When the notebook cannot be read.
-pub fn read(notebook: &Notebook, run: &Run) -> Result<Calibration, ReportError> {
-    let mut loads: BTreeMap<(String, u32), Seen> = BTreeMap::new();
+pub fn read(notebook: &Notebook, run: &StoredRun) -> Result<Calibration, ReportError> {
+    let mut loads: BTreeMap<(String, u32), CalibrationValues> = BTreeMap::new();
     for stored in notebook.trials(run.id)? {
         let trial = stored.trial;
         if trial.status != TrialStatus::Ok {
@@ -57,8 +57,8 @@ pub fn read(notebook: &Notebook, run: &Run) -> Result<Calibration, ReportError> 
     })
 }
 
-fn cell(contract: String, connections: u32, seen: Seen) -> Option<CalibrationCell> {
-    let Seen { rounds, generators } = seen;
+fn cell(contract: String, connections: u32, seen: CalibrationValues) -> Option<CalibrationCell> {
+    let CalibrationValues { rounds, generators } = seen;
     let rounds: Vec<[Values; 2]> = rounds.into_values().collect();
     let rates: Vec<f64> = rounds
         .iter()
@@ -95,7 +95,7 @@ pub fn result(calibration: &Calibration) -> String {
 #[must_use]
 pub fn text(calibration: &Calibration, width: usize) -> String {
     let mut out = String::new();
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         ("contract", Align::Left),
         ("connections", Align::Right),
         ("ceiling ±95%", Align::Right),
@@ -127,7 +127,7 @@ pub fn text(calibration: &Calibration, width: usize) -> String {
     columns_all.push(("quantity", Align::Left));
     columns_all.extend(columns.iter().map(|name| (name.as_str(), Align::Right)));
     columns_all.push(("rounds for 1%", Align::Right));
-    let mut table = Table::new(columns_all);
+    let mut table = TextTable::new(columns_all);
     for cell in &calibration.cells {
         for noise in &cell.noise {
             let mut row = vec![

@@ -1,9 +1,10 @@
 //! How much a server can do within limits, as text.
 
 use crate::show;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use prony_record::service::{
-    AfterOverload, CapacityReport, Known, LatencyLimit, Limited, Limits, Overload, RateStep,
+    AfterOverload, CapacityBounds, CapacityReport, LatencyLimit, Limited, Limits, Overload,
+    RateStep,
 };
 use std::fmt::Write;
 
@@ -63,7 +64,7 @@ pub fn overload_line(seen: &Overload) -> String {
 
 /// Between which rates a capacity lies: `between 9.00k and 14.0k req/s`; none where nothing is known.
 #[must_use]
-pub fn range(known: &Known) -> Option<String> {
+pub fn range(known: &CapacityBounds) -> Option<String> {
     Some(match (known.low, known.high) {
         (Some(low), Some(high)) => format!("between {} and {}", show::per(low), show::rate(high)),
         (Some(low), None) => format!("at least {}", show::rate(low)),
@@ -74,7 +75,7 @@ pub fn range(known: &Known) -> Option<String> {
 
 /// A capacity with its interval: `96.0k req/s (95% CI 93.1k to 98.5k; 5 starts)`.
 #[must_use]
-pub fn estimate(known: &Known) -> Option<String> {
+pub fn estimate(known: &CapacityBounds) -> Option<String> {
     let (estimate, (low, high)) = known.estimate.zip(known.low.zip(known.high))?;
     Some(format!(
         "{} (95% CI {} to {}; {} starts)",
@@ -87,7 +88,7 @@ pub fn estimate(known: &Known) -> Option<String> {
 
 /// The result in a sentence: what `server` keeps within limits, in words.
 #[must_use]
-pub fn sentence(server: &str, limits: &str, known: &Known) -> String {
+pub fn sentence(server: &str, limits: &str, known: &CapacityBounds) -> String {
     let because = known.because.join("; ");
     if let Some(estimate) = estimate(known) {
         return match because.as_str() {
@@ -188,12 +189,12 @@ pub fn text(report: &CapacityReport, width: usize) -> String {
 }
 
 /// Latency at parts of a rate.
-fn curve(report: &CapacityReport, top: f64) -> Table {
+fn curve(report: &CapacityReport, top: f64) -> TextTable {
     let of = match report.capacity {
         Some(_) => "of capacity".to_owned(),
         None => format!("of {}", show::rate(top)),
     };
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         (of.as_str(), Align::Right),
         ("requests/s", Align::Right),
         ("p50", Align::Right),
@@ -222,8 +223,8 @@ fn curve(report: &CapacityReport, top: f64) -> Table {
 }
 
 /// Table of the results beyond the capacity.
-fn beyond(all: &[Overload]) -> Table {
-    let mut table = Table::new([
+fn beyond(all: &[Overload]) -> TextTable {
+    let mut table = TextTable::new([
         ("of capacity", Align::Right),
         ("requests/s", Align::Right),
         ("goodput", Align::Right),

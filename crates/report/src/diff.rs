@@ -4,8 +4,8 @@ mod why;
 
 use crate::kept::ReportError;
 use crate::show;
-use crate::table::{Align, Table};
-use prony_notebook::{Notebook, Run};
+use crate::table::{Align, TextTable};
+use prony_notebook::{Notebook, StoredRun};
 use prony_record::TrialStatus;
 use prony_record::verdict::{Quantity, Verdict};
 use prony_stats::compare::verdict;
@@ -30,7 +30,7 @@ pub struct DiffReport {
     /// Differences between the runs besides the servers: host, kernel, version of prony.
     pub differences: Vec<String>,
     /// Every server under every load that both runs have.
-    pub cells: Vec<Change>,
+    pub cells: Vec<CellChange>,
     /// Servers under loads that only one run has, or has answers of, and costs of requests that are not compared, in
     /// words.
     pub unmatched: Vec<String>,
@@ -40,7 +40,7 @@ pub struct DiffReport {
 
 /// How a server under a load has changed.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Change {
+pub struct CellChange {
     /// The server's label.
     pub server: String,
     /// The load's label.
@@ -76,8 +76,8 @@ impl DiffReport {
     /// When the notebook cannot be read.
     pub fn new(
         notebook: &Notebook,
-        before: &Run,
-        after: &Run,
+        before: &StoredRun,
+        after: &StoredRun,
         band: f64,
     ) -> Result<Self, ReportError> {
         let (old, new) = (cells(notebook, before)?, cells(notebook, after)?);
@@ -131,7 +131,7 @@ impl DiffReport {
         for difference in &self.differences {
             let _ = writeln!(out, "not the same: {difference}");
         }
-        let mut table = Table::new([
+        let mut table = TextTable::new([
             ("server", Align::Left),
             ("load", Align::Left),
             ("throughput", Align::Right),
@@ -186,7 +186,7 @@ pub fn called(verdict: Verdict, band: f64) -> String {
 type Cells = BTreeMap<(String, String), Starts>;
 
 /// The cells of a run, by load and server.
-fn cells(notebook: &Notebook, run: &Run) -> Result<Cells, ReportError> {
+fn cells(notebook: &Notebook, run: &StoredRun) -> Result<Cells, ReportError> {
     let mut cells = Cells::new();
     for stored in notebook.trials(run.id)? {
         let trial = &stored.trial;
@@ -206,7 +206,7 @@ fn change(
     old: &Starts,
     new: &Starts,
     band: f64,
-) -> Result<Change, StatsError> {
+) -> Result<CellChange, StatsError> {
     let throughput = ratio_of_means(&new.rates, &old.rates)?;
     let cpu = match old.cpu.is_empty() || new.cpu.is_empty() {
         true => None,
@@ -219,7 +219,7 @@ fn change(
         None => None,
         Some(ratio) => Some(found(ratio, Quantity::Cpu)?),
     };
-    Ok(Change {
+    Ok(CellChange {
         server: server.clone(),
         load: load.clone(),
         throughput_verdict: found(&throughput, Quantity::Throughput)?,
@@ -229,8 +229,8 @@ fn change(
     })
 }
 
-fn differences(before: &Run, after: &Run) -> Vec<String> {
-    let described = |run: &Run| {
+fn differences(before: &StoredRun, after: &StoredRun) -> Vec<String> {
+    let described = |run: &StoredRun| {
         let host = &run.facts.host;
         [
             ("kernel", host.kernel.clone()),

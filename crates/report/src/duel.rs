@@ -3,12 +3,12 @@
 use crate::diff::called;
 use crate::kept::{ReportError, why};
 use crate::show::{self, findings};
-use crate::table::{Align, Table};
-use prony_notebook::{Notebook, Run};
+use crate::table::{Align, TextTable};
+use prony_notebook::{Notebook, StoredRun};
 use prony_record::RunStatus;
 use prony_record::verdict::{Comparison, Quantity, Verdict};
 use prony_verdict::outlook::Outlook;
-use prony_verdict::seen::{DuelReport, Seen, SideReport};
+use prony_verdict::seen::{DuelObservations, DuelReport, SideReport};
 use std::fmt::Write;
 
 /// An interval whose ends lie further apart than this factor is not shown.
@@ -18,8 +18,8 @@ const WIDE: f64 = 100.0;
 ///
 /// # Errors
 /// When the notebook cannot be read.
-pub fn seen(notebook: &Notebook, run: &Run) -> Result<Seen, ReportError> {
-    let mut seen = Seen::nothing(run.facts.experiment.servers.clone());
+pub fn seen(notebook: &Notebook, run: &StoredRun) -> Result<DuelObservations, ReportError> {
+    let mut seen = DuelObservations::nothing(run.facts.experiment.servers.clone());
     seen.design.clone_from(&run.facts.experiment.design);
     for stored in notebook.trials(run.id)? {
         let trial = stored.trial;
@@ -36,7 +36,7 @@ pub fn seen(notebook: &Notebook, run: &Run) -> Result<Seen, ReportError> {
 ///
 /// # Errors
 /// When the notebook cannot be read, or holds more rounds than its terms allow.
-pub fn read(notebook: &Notebook, run: &Run) -> Result<Option<DuelReport>, ReportError> {
+pub fn read(notebook: &Notebook, run: &StoredRun) -> Result<Option<DuelReport>, ReportError> {
     let Some(terms) = &run.facts.experiment.duel else {
         return Ok(None);
     };
@@ -176,8 +176,8 @@ fn widened(report: &DuelReport) -> String {
 }
 
 /// The requests of each name, at the common rate, with each side's ratio to the first.
-fn by_name(report: &DuelReport) -> Table {
-    let mut table = Table::new([
+fn by_name(report: &DuelReport) -> TextTable {
+    let mut table = TextTable::new([
         ("request", Align::Left),
         ("side", Align::Left),
         ("answers", Align::Right),
@@ -212,7 +212,7 @@ fn by_name(report: &DuelReport) -> Table {
     table
 }
 
-fn figures(report: &DuelReport) -> Table {
+fn figures(report: &DuelReport) -> TextTable {
     let quantities: Vec<Quantity> = Quantity::ALL
         .into_iter()
         .filter(|quantity| {
@@ -231,7 +231,7 @@ fn figures(report: &DuelReport) -> Table {
         .collect();
     columns.extend(heads.iter().map(|head| (head.as_str(), Align::Right)));
     columns.push(("memory", Align::Right));
-    let mut table = Table::new(columns);
+    let mut table = TextTable::new(columns);
     for side in &report.sides {
         let mut cells = vec![side.name.clone()];
         for quantity in &quantities {
@@ -256,7 +256,7 @@ fn verdicts(report: &DuelReport, width: usize) -> String {
     };
     let tables = others.iter().map(|side| {
         let versus = format!("{} vs {}", side.name, first.name);
-        let mut table = Table::new([
+        let mut table = TextTable::new([
             (versus.as_str(), Align::Left),
             ("change", Align::Right),
             ("95% CI", Align::Left),

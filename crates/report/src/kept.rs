@@ -3,7 +3,7 @@
 use crate::calibration;
 use crate::run::times::CellTimes;
 use crate::run::{ByCell, FailureReport, RunHead, RunReport, cell_of};
-use prony_notebook::{Notebook, NotebookError, Run};
+use prony_notebook::{Notebook, NotebookError, StoredRun};
 use prony_record::calibration::Calibration;
 use prony_record::{Distributions, Host, RunStatus, Trial, TrialStatus};
 use prony_verdict::why::{Anatomy, anatomy};
@@ -26,7 +26,7 @@ pub enum ReportError {
 
 /// The trials of a run, as a report needs them.
 #[derive(Debug, Clone, Default)]
-pub struct Measured {
+pub struct RunTrials {
     /// Trials that yielded figures.
     pub trials: Vec<Trial>,
     /// The distributions of each cell.
@@ -39,11 +39,11 @@ pub struct Measured {
 ///
 /// # Errors
 /// When the notebook cannot be read, or the run is not one of `prony run`.
-pub fn report(notebook: &Notebook, run: &Run) -> Result<RunReport, ReportError> {
+pub fn report(notebook: &Notebook, run: &StoredRun) -> Result<RunReport, ReportError> {
     report_of(notebook, run, &measured(notebook, run)?)
 }
 
-impl Measured {
+impl RunTrials {
     /// Adds a trial with its distributions.
     pub fn add(&mut self, trial: &Trial, times: &Distributions) {
         match trial.status {
@@ -64,8 +64,8 @@ impl Measured {
 ///
 /// # Errors
 /// When the notebook cannot be read.
-pub fn measured(notebook: &Notebook, run: &Run) -> Result<Measured, ReportError> {
-    let mut all = Measured::default();
+pub fn measured(notebook: &Notebook, run: &StoredRun) -> Result<RunTrials, ReportError> {
+    let mut all = RunTrials::default();
     for stored in notebook.trials(run.id)? {
         all.add(&stored.trial, &notebook.distributions(stored.id)?);
     }
@@ -78,8 +78,8 @@ pub fn measured(notebook: &Notebook, run: &Run) -> Result<Measured, ReportError>
 /// As [`report`].
 pub fn report_of(
     notebook: &Notebook,
-    run: &Run,
-    measured: &Measured,
+    run: &StoredRun,
+    measured: &RunTrials,
 ) -> Result<RunReport, ReportError> {
     let about = &run.facts.experiment;
     let head = RunHead {
@@ -104,7 +104,7 @@ pub fn report_of(
         host: run.facts.host.short(),
         prony: run.facts.prony_version.clone(),
     };
-    let Measured {
+    let RunTrials {
         trials,
         times,
         failures,
@@ -125,7 +125,7 @@ pub fn report_of(
 ///
 /// # Errors
 /// When the notebook cannot be read.
-pub fn why(notebook: &Notebook, run: &Run) -> Result<Option<Anatomy>, ReportError> {
+pub fn why(notebook: &Notebook, run: &StoredRun) -> Result<Option<Anatomy>, ReportError> {
     let seen = notebook.anatomy(run.id)?;
     let seen = seen.filter(|seen| !seen.rounds.is_empty());
     Ok(seen.map(|seen| anatomy(&seen)))
@@ -136,7 +136,10 @@ pub fn why(notebook: &Notebook, run: &Run) -> Result<Option<Anatomy>, ReportErro
 ///
 /// # Errors
 /// When the notebook cannot be read.
-pub fn calibration(notebook: &Notebook, run: &Run) -> Result<Option<Calibration>, ReportError> {
+pub fn calibration(
+    notebook: &Notebook,
+    run: &StoredRun,
+) -> Result<Option<Calibration>, ReportError> {
     if let Some(origin) = &run.origin {
         return Ok(origin.calibration.clone());
     }

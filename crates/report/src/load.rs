@@ -14,7 +14,7 @@ mod session;
 mod ws;
 
 use crate::show;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use prony_record::observation::none_answered;
 use prony_record::tls::Handshakes;
 use prony_record::{
@@ -29,8 +29,8 @@ use std::fmt::Write;
 
 pub use grpc::GrpcReport;
 pub use host::HostReport;
-pub use named::Named;
-pub use over_time::{Moment, over_time};
+pub use named::NameTable;
+pub use over_time::{WindowSummary, over_time};
 pub use prony_record::by_session::SessionReport;
 pub use recovery::{Recovery, recoveries};
 pub use request::RequestReport;
@@ -58,7 +58,7 @@ pub struct LoadReport {
     /// The stages of a rate that changes, whose mean is `rate`; otherwise empty.
     pub stages: Vec<Stage>,
     /// The load window by window, where the rate or the number of connections changes; otherwise empty.
-    pub over_time: Vec<Moment>,
+    pub over_time: Vec<WindowSummary>,
     /// Recovery after each spike, where the load rises and falls; otherwise empty.
     pub recoveries: Vec<Recovery>,
     /// Length of the measurement, in seconds.
@@ -317,7 +317,7 @@ impl LoadReport {
         all.join(", ")
     }
 
-    fn latency_table(&self) -> Table {
+    fn latency_table(&self) -> TextTable {
         let columns = ["latency", "p50", "p90", "p99", "p99.9", "max", "samples"];
         let aligned = columns.map(|name| {
             (
@@ -329,7 +329,7 @@ impl LoadReport {
                 },
             )
         });
-        let mut table = Table::new(aligned);
+        let mut table = TextTable::new(aligned);
         let mut row = |name: &str, times: &Percentiles| {
             table.row([
                 name.to_owned(),

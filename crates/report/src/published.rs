@@ -2,9 +2,9 @@
 //! as corrected for what is known to be wrong with them, and in which order.
 
 use crate::show;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use prony_record::Percentiles;
-use prony_record::published::{Published, Row};
+use prony_record::published::{Published, PublishedRow};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::fmt::Write;
 
 /// A cell of a run, as it is compared with what was published.
 #[derive(Debug, Clone, Copy)]
-pub struct Measured<'a> {
+pub struct MeasuredCell<'a> {
     /// The server's label.
     pub server: &'a str,
     /// The load's label.
@@ -41,7 +41,7 @@ pub struct Beside {
     /// Rows of the published table.
     pub rows: Vec<BesideRow>,
     /// How the order then and the order now agree; null with fewer than two rows to compare.
-    pub order: Option<Order>,
+    pub order: Option<OrderAgreement>,
 }
 
 /// A published row beside what was measured.
@@ -77,7 +77,7 @@ pub struct BesideRow {
 
 /// How two orders of the same servers agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Order {
+pub struct OrderAgreement {
     /// Pairs of servers under the same load.
     pub pairs: u64,
     /// Pairs of which the same one was ahead then and now.
@@ -86,23 +86,23 @@ pub struct Order {
 
 impl Beside {
     /// Puts measured cells beside what was published.
-    pub fn new(published: &Published, baseline: &str, measured: &[Measured<'_>]) -> Self {
+    pub fn new(published: &Published, baseline: &str, measured: &[MeasuredCell<'_>]) -> Self {
         let correction = published.correction.as_ref();
         // Where all of it is of one load, it stands beside whatever was measured.
         let first = published.row.first().and_then(|row| row.load.as_deref());
         let one_load = published.row.iter().all(|row| row.load.as_deref() == first);
-        let found = |row: &Row| {
+        let found = |row: &PublishedRow| {
             let server = row.server.as_deref()?;
-            let fits = |cell: &&Measured<'_>| {
+            let fits = |cell: &&MeasuredCell<'_>| {
                 cell.server == server && row.load.as_deref().is_none_or(|load| load == cell.load)
             };
             let mut own = measured.iter().filter(|cell| cell.server == server);
             let only = own.next().filter(|_| one_load && own.next().is_none());
             measured.iter().find(fits).or(only)
         };
-        let then = |row: &Row| row.corrected(correction).or_else(|| row.rate());
+        let then = |row: &PublishedRow| row.corrected(correction).or_else(|| row.rate());
         // The last row of a server under a load stands for it.
-        let same = |a: &Row, b: &Row| a.server == b.server && a.load == b.load;
+        let same = |a: &PublishedRow, b: &PublishedRow| a.server == b.server && a.load == b.load;
         let counts = |index: usize| {
             let row = &published.row[index];
             !published.row[index + 1..]
@@ -187,7 +187,7 @@ impl Beside {
                 let _ = writeln!(out, "{}{load}: {note}", row.label);
             }
         }
-        if let Some(Order { pairs, same }) = self.order {
+        if let Some(OrderAgreement { pairs, same }) = self.order {
             let _ = writeln!(
                 out,
                 "\nOf {pairs} pairs of servers, {same} ({:.0}%) stand in the same order as when this was published.",
@@ -210,7 +210,7 @@ impl Beside {
         }
         let columns = [("row", Align::Left), ("load", Align::Left)];
         let figures = names.iter().map(|&name| (name, Align::Right));
-        let mut table = Table::new(columns.into_iter().chain(figures)).keys(2);
+        let mut table = TextTable::new(columns.into_iter().chain(figures)).keys(2);
         for row in self.rows.iter().filter(|row| !row.latency_ms.is_empty()) {
             let mut cells = vec![row.label.clone(), row.load.clone().unwrap_or_default()];
             cells.extend(names.iter().map(|&name| {
@@ -227,7 +227,7 @@ impl Beside {
         )
     }
 
-    fn table(&self) -> Table {
+    fn table(&self) -> TextTable {
         let loads = self.rows.iter().any(|row| row.load.is_some());
         let corrected = self.rows.iter().any(|row| row.corrected.is_some());
         let unit = |what: &str| format!("{what} {}", self.unit);
@@ -250,7 +250,7 @@ impl Beside {
         ];
         let kept = columns.iter().filter(|column| column.0);
         let keys = 1 + usize::from(loads);
-        let mut table = Table::new(kept.map(|&(_, name, align)| (name, align))).keys(keys);
+        let mut table = TextTable::new(kept.map(|&(_, name, align)| (name, align))).keys(keys);
         let dash = || "–".to_owned();
         let whole =
             |rate: Option<f64>| rate.map_or_else(dash, |rate| show::count(rate.round() as u64));
@@ -277,8 +277,8 @@ impl Beside {
 }
 
 /// Over all pairs of rows under the same load; equal rates agree with nothing.
-fn order(published: &Published, compared: &[(usize, f64, f64)]) -> Option<Order> {
-    let mut order = Order { pairs: 0, same: 0 };
+fn order(published: &Published, compared: &[(usize, f64, f64)]) -> Option<OrderAgreement> {
+    let mut order = OrderAgreement { pairs: 0, same: 0 };
     for (i, (a, then_a, now_a)) in compared.iter().enumerate() {
         for (b, then_b, now_b) in &compared[i + 1..] {
             if published.row[*a].load == published.row[*b].load {
@@ -297,8 +297,8 @@ mod tests {
     use prony_record::published::Correction;
     use std::sync::LazyLock;
 
-    fn row(label: &str, server: &str, rates: &[f64]) -> Row {
-        Row {
+    fn row(label: &str, server: &str, rates: &[f64]) -> PublishedRow {
+        PublishedRow {
             label: label.into(),
             server: Some(server.into()),
             load: None,
@@ -309,7 +309,7 @@ mod tests {
         }
     }
 
-    fn published(rows: Vec<Row>) -> Published {
+    fn published(rows: Vec<PublishedRow>) -> Published {
         Published {
             title: "T".into(),
             origin: "O".into(),
@@ -320,12 +320,12 @@ mod tests {
         }
     }
 
-    fn at<'a>(server: &'a str, load: &'a str, rate: f64) -> Measured<'a> {
+    fn at<'a>(server: &'a str, load: &'a str, rate: f64) -> MeasuredCell<'a> {
         static LATENCY: LazyLock<Percentiles> = LazyLock::new(|| Percentiles {
             p50: Some(2_000_000),
             ..Percentiles::default()
         });
-        Measured {
+        MeasuredCell {
             server,
             load,
             rate,
@@ -333,7 +333,7 @@ mod tests {
         }
     }
 
-    fn cell(server: &str, rate: f64) -> Measured<'_> {
+    fn cell(server: &str, rate: f64) -> MeasuredCell<'_> {
         at(server, "c100", rate)
     }
 
@@ -387,7 +387,7 @@ mod tests {
         assert_eq!(beside.rows[2].ratio_now, Some(1.5));
         assert_eq!(beside.rows[4].published, Some(999.0));
         assert_eq!(beside.rows[4].measured, None);
-        assert_eq!(beside.order, Some(Order { pairs: 3, same: 2 }));
+        assert_eq!(beside.order, Some(OrderAgreement { pairs: 3, same: 2 }));
         let text = beside.text(UNLIMITED);
         assert!(text.contains("Of 3 pairs of servers, 2 (67%)"), "{text}");
         assert!(
@@ -420,7 +420,7 @@ mod tests {
             at("b", "c8", 4.0),
         ];
         let beside = Beside::new(&published(rows), "a", &now);
-        assert_eq!(beside.order, Some(Order { pairs: 2, same: 1 }));
+        assert_eq!(beside.order, Some(OrderAgreement { pairs: 2, same: 1 }));
         assert_eq!(beside.rows[3].ratio_now, Some(0.8));
         assert!(beside.text(UNLIMITED).contains("c8"));
         assert!(!beside.text(UNLIMITED).contains("response times"));

@@ -7,8 +7,8 @@ pub mod rigs;
 mod text;
 pub mod times;
 
-use crate::published::{Beside, Measured};
-use crate::scaling::{Point, ScalingReport, scaling};
+use crate::published::{Beside, MeasuredCell};
+use crate::scaling::{ScalingPoint, ScalingReport, scaling};
 use prony_checks::ceiling;
 use prony_record::calibration::Calibration;
 use prony_record::published::Published;
@@ -175,7 +175,7 @@ pub struct FailureReport {
 
 /// A check that was raised.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Raised {
+pub struct RaisedCheck {
     /// The labels of the servers that it concerns.
     pub servers: Vec<String>,
     /// Finding of the check, as it was first raised.
@@ -254,7 +254,7 @@ impl RunReport {
         for cell in &mut cells {
             cell.checks.extend(differ.clone());
         }
-        let points = trials.iter().map(|trial| Point {
+        let points = trials.iter().map(|trial| ScalingPoint {
             server: &trial.server,
             load: &trial.cell,
             workers: trial.workers.unwrap_or(1),
@@ -312,11 +312,11 @@ impl RunReport {
     #[must_use]
     pub fn beside(mut self, published: &Published) -> Self {
         let labels: Vec<String> = self.cells.iter().map(CellReport::label).collect();
-        let measured: Vec<Measured<'_>> = self
+        let measured: Vec<MeasuredCell<'_>> = self
             .cells
             .iter()
             .zip(&labels)
-            .map(|(cell, server)| Measured {
+            .map(|(cell, server)| MeasuredCell {
                 server,
                 load: &cell.load_label,
                 rate: cell.throughput.value(),
@@ -345,7 +345,7 @@ impl RunReport {
     }
 
     /// Findings, each check once with the servers that it concerns, the most serious first.
-    pub fn findings(&self) -> Vec<Raised> {
+    pub fn findings(&self) -> Vec<RaisedCheck> {
         type MostSeriousFirst = (std::cmp::Reverse<Severity>, CheckId);
         let mut grouped: BTreeMap<MostSeriousFirst, (Vec<String>, &Finding)> = BTreeMap::new();
         for cell in &self.cells {
@@ -360,7 +360,7 @@ impl RunReport {
         }
         grouped
             .into_values()
-            .map(|(servers, finding)| Raised {
+            .map(|(servers, finding)| RaisedCheck {
                 servers,
                 finding: finding.clone(),
             })

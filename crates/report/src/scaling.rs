@@ -11,7 +11,7 @@ const FAR: f64 = 4.0;
 
 /// A trial, as far as scaling goes.
 #[derive(Debug, Clone, Copy)]
-pub struct Point<'a> {
+pub struct ScalingPoint<'a> {
     /// The server's name.
     pub server: &'a str,
     /// The load's label.
@@ -43,7 +43,7 @@ pub struct ScalingReport {
 }
 
 /// Fits every server under every load that was measured with two numbers of workers or more.
-pub fn scaling(points: &[Point<'_>]) -> Vec<ScalingReport> {
+pub fn scaling(points: &[ScalingPoint<'_>]) -> Vec<ScalingReport> {
     let mut groups: BTreeMap<(&str, &str), Vec<(f64, f64)>> = BTreeMap::new();
     for point in points.iter().filter(|point| point.rate > 0.0) {
         let group = groups.entry((point.load, point.server)).or_default();
@@ -137,8 +137,8 @@ fn sentence(server: &str, points: &[(f64, f64)], scaling: &Scaling) -> String {
 mod tests {
     use super::*;
 
-    fn points(rates: &[(u32, f64)]) -> Vec<Point<'static>> {
-        let point = |&(workers, rate): &(u32, f64)| Point {
+    fn points(rates: &[(u32, f64)]) -> Vec<ScalingPoint<'static>> {
+        let point = |&(workers, rate): &(u32, f64)| ScalingPoint {
             server: "it",
             load: "c64",
             workers,

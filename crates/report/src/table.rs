@@ -16,14 +16,14 @@ pub enum Align {
 
 /// A table of text.
 #[derive(Debug, Clone)]
-pub struct Table {
+pub struct TextTable {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
     /// How many columns at the left tell what a row is about.
     keys: usize,
 }
 
-impl Table {
+impl TextTable {
     /// A table with these columns.
     pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, Align)>) -> Self {
         let columns = columns
@@ -59,7 +59,7 @@ pub fn printable(text: &str) -> String {
     inert::line(text).into_owned()
 }
 
-impl Table {
+impl TextTable {
     /// The table in lines of at most `width` characters, if its columns allow: what does not fit beside
     /// follows below, as further tables with the same first columns.
     #[must_use]
@@ -121,7 +121,7 @@ fn measured(text: &str) -> usize {
     text.chars().count()
 }
 
-impl std::fmt::Display for Table {
+impl std::fmt::Display for TextTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.fit(UNLIMITED))
     }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_and_controls_removed() {
-        let mut table = Table::new([("name", Align::Left), ("n", Align::Right)]);
+        let mut table = TextTable::new([("name", Align::Left), ("n", Align::Right)]);
         table.row(["a\x1b[31m".to_owned(), "1".to_owned()]);
         table.row(["longer name".to_owned(), "1234".to_owned()]);
         let expected = "\
@@ -148,7 +148,7 @@ longer name  1234
     #[test]
     fn what_does_not_fit_beside_follows_below() {
         let columns = ["name", "load", "first", "second"];
-        let mut table = Table::new(columns.map(|name| (name, Align::Left))).keys(2);
+        let mut table = TextTable::new(columns.map(|name| (name, Align::Left))).keys(2);
         table.row(["a", "c1", "1", "2"].map(str::to_owned));
         let beside = "\
 name  load  first  second

@@ -3,11 +3,11 @@
 mod names;
 
 use crate::show;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use names::short;
 use prony_stats::Estimate;
-use prony_verdict::why::part::Part;
-use prony_verdict::why::{Against, Anatomy, Body, Difference, waits_in};
+use prony_verdict::why::part::CostPart;
+use prony_verdict::why::{Against, Anatomy, Difference, ServerAnatomy, waits_in};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
@@ -165,19 +165,19 @@ fn changed_by(multiple: &Estimate) -> String {
 
 /// A part in words, of which long names show their beginning and their end.
 #[must_use]
-pub fn name(part: &Part) -> String {
+pub fn name(part: &CostPart) -> String {
     match part {
-        Part::Function(name) => short(name),
-        Part::Call(name) => format!("kernel: {name}()"),
-        Part::Kernel(name) => format!("kernel: {name}"),
-        Part::Unsampled => "(not sampled)".to_owned(),
-        Part::OnlyIn(server) => format!("(small functions only in {server})"),
-        Part::Rest => "(smaller parts)".to_owned(),
+        CostPart::Function(name) => short(name),
+        CostPart::Call(name) => format!("kernel: {name}()"),
+        CostPart::Kernel(name) => format!("kernel: {name}"),
+        CostPart::Unsampled => "(not sampled)".to_owned(),
+        CostPart::OnlyIn(server) => format!("(small functions only in {server})"),
+        CostPart::Rest => "(smaller parts)".to_owned(),
     }
 }
 
 /// A wait in words.
-fn waits(part: &Part) -> String {
+fn waits(part: &CostPart) -> String {
     format!("waits {}", waits_in(part))
 }
 
@@ -187,8 +187,8 @@ fn percent(share: f64) -> String {
 }
 
 /// A server against the first: the whole, parts of it, and counts.
-fn differences(base: &str, against: &Against) -> Table {
-    let mut table = Table::new([
+fn differences(base: &str, against: &Against) -> TextTable {
+    let mut table = TextTable::new([
         ("per request", Align::Left),
         (base, Align::Right),
         (&against.side, Align::Right),
@@ -285,8 +285,8 @@ pub fn capital(text: &str) -> String {
 
 /// Table of the cost of a request in one server.
 #[must_use]
-pub fn of_one(side: &Body) -> Table {
-    let mut table = Table::new([
+pub fn of_one(side: &ServerAnatomy) -> TextTable {
+    let mut table = TextTable::new([
         ("per request", Align::Left),
         (side.name.as_str(), Align::Right),
         ("95% CI", Align::Left),

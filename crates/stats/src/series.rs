@@ -54,7 +54,7 @@ pub const LEAST_FREEDOM: f64 = 3.0;
 
 /// How well the mean of a series is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Known {
+pub struct MeanPrecision {
     /// Half of the width of the mean's interval.
     pub half: f64,
     /// Effective number of independent values: one more than the degrees of freedom.
@@ -63,7 +63,7 @@ pub struct Known {
 
 /// How well the mean of values in the order of time is known; None of fewer than [`MIN_VALUES`].
 #[must_use]
-pub fn known(values: &[f64]) -> Option<Known> {
+pub fn known(values: &[f64]) -> Option<MeanPrecision> {
     if values.len() < MIN_VALUES {
         return None;
     }
@@ -72,7 +72,7 @@ pub fn known(values: &[f64]) -> Option<Known> {
     let spread = variance(values)? * (n - 1.0) / (n - tau);
     let freedom = (n / tau - 1.0).max(LEAST_FREEDOM);
     let half = t_quantile(freedom)? * (spread * tau / n).sqrt();
-    Some(Known {
+    Some(MeanPrecision {
         half,
         n: freedom + 1.0,
     })

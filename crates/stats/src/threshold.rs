@@ -42,7 +42,7 @@ const HALVES: i32 = 5;
 
 /// Result of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Trial {
+pub struct ThresholdTrial {
     /// On which start, from 0.
     pub start: u32,
     /// At which value, above 0.
@@ -68,7 +68,7 @@ pub struct Threshold {
 
 /// Fits the threshold of these trials; none without any.
 #[must_use]
-pub fn threshold(trials: &[Trial]) -> Option<Threshold> {
+pub fn threshold(trials: &[ThresholdTrial]) -> Option<Threshold> {
     let scale = Scale::of(trials)?;
     let starts = trials.iter().map(|trial| trial.start).max()? as usize + 1;
     // One row for each combination of b, φ and τ: the logarithm of its probability at each place.
@@ -106,10 +106,10 @@ struct Scale {
 
 impl Scale {
     /// Around the highest value that held and the lowest that did not: far away from both the threshold is not.
-    fn of(trials: &[Trial]) -> Option<Self> {
-        let (held, failed): (Vec<&Trial>, Vec<&Trial>) =
+    fn of(trials: &[ThresholdTrial]) -> Option<Self> {
+        let (held, failed): (Vec<&ThresholdTrial>, Vec<&ThresholdTrial>) =
             trials.iter().partition(|trial| trial.excess <= 1.0);
-        let values = |of: &[&Trial]| of.iter().map(|trial| trial.at).collect::<Vec<f64>>();
+        let values = |of: &[&ThresholdTrial]| of.iter().map(|trial| trial.at).collect::<Vec<f64>>();
         let held = values(&held).into_iter().reduce(f64::max);
         let failed = values(&failed).into_iter().reduce(f64::min);
         let (held, failed) = (held.or(failed)?, failed.or(held)?);
@@ -137,7 +137,7 @@ fn geometric((range, n): &(Range<f64>, u32)) -> impl Iterator<Item = f64> {
 }
 
 /// The mean excess of a trial on a start whose threshold has the logarithm `c`.
-fn mean(trial: &Trial, b: f64, c: f64) -> f64 {
+fn mean(trial: &ThresholdTrial, b: f64, c: f64) -> f64 {
     (b * (trial.at.ln() - c)).clamp(-20.0, 10.0).exp()
 }
 
@@ -151,7 +151,7 @@ struct Likelihood {
 }
 
 impl Likelihood {
-    fn of(trial: &Trial, dispersion: f64) -> Self {
+    fn of(trial: &ThresholdTrial, dispersion: f64) -> Self {
         let excess = trial.excess.min(MOST);
         let per_weight = trial.weight / dispersion;
         let constant = if excess >= MOST {
@@ -347,10 +347,10 @@ mod tests {
     use super::*;
 
     /// Trials of the weight 4 at multiples of 1,000, on one start after the other.
-    fn trials(starts: &[&[(f64, f64)]]) -> Vec<Trial> {
+    fn trials(starts: &[&[(f64, f64)]]) -> Vec<ThresholdTrial> {
         let all = starts.iter().zip(0..);
         all.flat_map(|(trials, start)| {
-            trials.iter().map(move |&(at, excess)| Trial {
+            trials.iter().map(move |&(at, excess)| ThresholdTrial {
                 start,
                 at: 1_000.0 * at,
                 excess,

@@ -27,7 +27,7 @@ use crate::{StatsError, finite};
 
 /// A server's place among all.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Place {
+pub struct Rank {
     /// Row of the server in the table, from 0.
     pub server: usize,
     /// How many times the best server's value this one's is; 1 for the best itself.
@@ -41,7 +41,7 @@ pub struct Place {
     pub groups: Vec<usize>,
 }
 
-impl Place {
+impl Rank {
     /// The letters of its groups, such as "ab".
     #[must_use]
     pub fn letters(&self) -> String {
@@ -60,7 +60,7 @@ pub fn letter(group: usize) -> String {
 
 /// Two servers compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pair {
+pub struct ServerPair {
     /// One server's row.
     pub one: usize,
     /// The other's; larger.
@@ -76,9 +76,9 @@ pub struct Pair {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranking {
     /// The places, best first.
-    pub places: Vec<Place>,
+    pub places: Vec<Rank>,
     /// Every pair of servers, in the order of their rows.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<ServerPair>,
 }
 
 /// Among how many comparisons the ratio of each of this many servers to the baseline shares the 5%
@@ -131,7 +131,7 @@ pub fn rank(
         .enumerate()
         .map(|(at, &server)| {
             let told = |others: &[bool]| others.iter().filter(|apart| **apart).count();
-            Place {
+            Rank {
                 server,
                 relative: (levels[server] - levels[order[0]]).exp(),
                 best_rank: 1 + told(&apart[at][..at]),
@@ -145,13 +145,16 @@ pub fn rank(
     Ok(Ranking { places, pairs })
 }
 
-fn pairs(table: &[Vec<Option<f64>>], baseline: Option<usize>) -> Result<Vec<Pair>, StatsError> {
-    let held = |pair: &Pair| baseline.is_some_and(|it| it == pair.one || it == pair.other);
+fn pairs(
+    table: &[Vec<Option<f64>>],
+    baseline: Option<usize>,
+) -> Result<Vec<ServerPair>, StatsError> {
+    let held = |pair: &ServerPair| baseline.is_some_and(|it| it == pair.one || it == pair.other);
     let mut pairs = Vec::new();
     for (one, a) in table.iter().enumerate() {
         for (other, b) in table.iter().enumerate().skip(one + 1) {
             let p = p_value(&log_ratios(a, b)?);
-            pairs.push(Pair {
+            pairs.push(ServerPair {
                 one,
                 other,
                 p,

@@ -38,7 +38,7 @@ use crate::fieller::welch;
 use crate::mean::{t_p_value, t_quantile};
 use crate::summary::{average, variance};
 use crate::{StatsError, finite};
-use models::{Line, Wave, hinge, inflation, line, persistence, scatter, score, wave};
+use models::{LinearFit, Wave, hinge, inflation, line, persistence, scatter, score, wave};
 
 /// Means that differ by no more than this share are equivalent: the band of
 /// [`compare`](crate::compare::BAND).
@@ -195,7 +195,7 @@ fn without_drift(values: &[f64], mut begin: usize, latest: usize) -> Option<usiz
     Some(begin)
 }
 
-fn drifts(line: &Line) -> bool {
+fn drifts(line: &LinearFit) -> bool {
     line.change.abs() > DRIFT && line.p < SURE
 }
 

@@ -16,7 +16,7 @@ const QUANTITIES: [Quantity; 2] = [Quantity::P50, Quantity::P99];
 
 /// The requests of one name so far.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Named {
+pub struct NameResults {
     name: String,
     /// Every round, its sides in their order.
     rounds: Vec<Vec<Values>>,
@@ -53,7 +53,7 @@ pub struct NamedSide {
 /// # Errors
 /// When there are more rounds than were planned.
 pub(crate) fn reports(
-    all: &[Named],
+    all: &[NameResults],
     names: &[String],
     plan: &Plan,
     terms: &Terms,
@@ -70,16 +70,16 @@ pub(crate) fn reports(
 }
 
 /// Adds a measurement of a side, of so many.
-pub(crate) fn add(all: &mut Vec<Named>, (side, sides): (usize, usize), trial: &Trial) {
+pub(crate) fn add(all: &mut Vec<NameResults>, (side, sides): (usize, usize), trial: &Trial) {
     let Some(seen) = &trial.observation else {
         return;
     };
-    let requests = seen.requests.iter().map(Part::of_request);
-    let sessions = seen.sessions.iter().map(Part::of_session);
+    let requests = seen.requests.iter().map(NameMeasurement::of_request);
+    let sessions = seen.sessions.iter().map(NameMeasurement::of_session);
     for one in requests.chain(sessions) {
         let at = all.iter().position(|named| named.name == one.name);
         let at = at.unwrap_or_else(|| {
-            all.push(Named {
+            all.push(NameResults {
                 name: one.name.clone(),
                 rounds: Vec::new(),
                 ended: vec![(0, 0); sides],
@@ -108,14 +108,14 @@ pub(crate) fn add(all: &mut Vec<Named>, (side, sides): (usize, usize), trial: &T
 }
 
 /// Measurements of one name in a trial.
-struct Part<'a> {
+struct NameMeasurement<'a> {
     name: String,
     right: u64,
     failed: u64,
     took: &'a Percentiles,
 }
 
-impl<'a> Part<'a> {
+impl<'a> NameMeasurement<'a> {
     fn of_request(one: &'a RequestReport) -> Self {
         Self {
             name: one.name.clone(),
@@ -136,7 +136,7 @@ impl<'a> Part<'a> {
     }
 }
 
-impl Named {
+impl NameResults {
     /// Returns the report on this name if the duel ends here.
     ///
     /// # Errors
@@ -166,13 +166,13 @@ mod tests {
     use super::*;
     use crate::made_up::terms;
 
-    fn named(name: &str, sides: usize) -> Named {
+    fn named(name: &str, sides: usize) -> NameResults {
         let at = |round: usize, side: usize| Values {
             p50: Some(100.0 + [1.0, -2.0, 1.5, -0.5][(round + side) % 4]),
             ..Values::default()
         };
         let round = |round| (0..sides).map(|side| at(round, side)).collect();
-        Named {
+        NameResults {
             name: name.to_owned(),
             rounds: (0..8).map(round).collect(),
             ended: vec![(8, 0); sides],
@@ -181,7 +181,7 @@ mod tests {
 
     /// Half of the width of the first comparison's interval.
     fn half(requests: usize, sides: usize) -> f64 {
-        let all: Vec<Named> = (0..requests)
+        let all: Vec<NameResults> = (0..requests)
             .map(|i| named(&i.to_string(), sides))
             .collect();
         let names: Vec<String> = (0..sides).map(|i| i.to_string()).collect();

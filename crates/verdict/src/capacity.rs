@@ -7,17 +7,17 @@
 //! capacity, and from how many responses were late in each of its trials follows the rate that a start keeps, with its
 //! interval ([`prony_stats::threshold`]).
 //!
-//! A trial that a noisy host or the generator may have broken is [`Outcome::Unclear`]: its rate is tried again a few times, and
+//! A trial that a noisy host or the generator may have broken is [`RateOutcome::Unclear`]: its rate is tried again a few times, and
 //! after that the start's capacity is only known to be higher. What the trials say in the end is a pure function of them
 //! ([`known`]), so that a report from the notebook says the same.
 
 mod judge;
 mod known;
 
-pub use judge::{BEYOND, Judged, Shown, is_hopeless, judge};
+pub use judge::{BEYOND, Judged, RateMeasurements, is_hopeless, judge};
 pub use known::{brackets, known};
 
-use prony_record::service::{Known, Outcome, RateStep, Unclear};
+use prony_record::service::{CapacityBounds, RateOutcome, RateStep, Unclear};
 
 /// Starts whose capacity is bracketed, unless [`Search::of_starts`] says otherwise.
 pub const STARTS: u32 = 5;
@@ -49,16 +49,16 @@ pub const POINT_TRIES: u32 = 3;
 
 /// Result of a trial at a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Trial {
+pub struct RateTrial {
     /// Whether the limits were kept.
-    pub outcome: Outcome,
+    pub outcome: RateOutcome,
     /// How many responses were late or failed, as a multiple of what the limits allow.
     pub excess: f64,
     /// How long it was, in seconds.
     pub seconds: f64,
 }
 
-impl From<&RateStep> for Trial {
+impl From<&RateStep> for RateTrial {
     fn from(step: &RateStep) -> Self {
         Self {
             outcome: step.outcome(),
@@ -76,7 +76,7 @@ pub struct Tried {
     /// Requests per second.
     pub rate: f64,
     /// Result of the trial.
-    pub trial: Trial,
+    pub trial: RateTrial,
 }
 
 /// Next step of a search.
@@ -171,7 +171,7 @@ impl Search {
 
     /// Conclusion from all trials of the search.
     #[must_use]
-    pub fn known(&self) -> Known {
+    pub fn known(&self) -> CapacityBounds {
         known(&self.trials)
     }
 
@@ -185,7 +185,7 @@ impl Search {
     }
 
     /// How the trial went that was to be made next.
-    pub fn tried(&mut self, trial: Trial) {
+    pub fn tried(&mut self, trial: RateTrial) {
         let Next::Try(rate) = self.next else {
             return;
         };
@@ -195,17 +195,17 @@ impl Search {
             return;
         }
         match trial.outcome {
-            Outcome::Kept => {
+            RateOutcome::Kept => {
                 (self.unclear, self.blind) = (0, 0);
                 self.next = Next::Try(round(rate * self.step));
             }
-            Outcome::Broken => self.end_start(rate),
-            Outcome::Unclear(why) => self.was_unclear(rate, why),
+            RateOutcome::Broken => self.end_start(rate),
+            RateOutcome::Unclear(why) => self.was_unclear(rate, why),
         }
     }
 
     /// A trial that was made for another reason: to show the latency at a part of the capacity.
-    pub fn note(&mut self, start: u32, rate: f64, trial: Trial) {
+    pub fn note(&mut self, start: u32, rate: f64, trial: RateTrial) {
         self.trials.push(Tried { start, rate, trial });
     }
 

@@ -130,15 +130,15 @@ enum Limit {
 
 /// A condition that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable(String);
+pub struct UnreadableCondition(String);
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for UnreadableCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for UnreadableCondition {}
 
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -147,11 +147,11 @@ impl fmt::Display for Condition {
 }
 
 impl FromStr for Condition {
-    type Err = Unreadable;
+    type Err = UnreadableCondition;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, UnreadableCondition> {
         let unlike = || {
-            Unreadable(format!(
+            UnreadableCondition(format!(
                 "{text:?} is not a condition: expected something like 'p99 > 10ms' or 'cpu > +5%'"
             ))
         };
@@ -186,7 +186,7 @@ fn split(name: &str) -> (Option<&str>, &str) {
     named.map_or((None, name), |(request, rest)| (Some(request), rest))
 }
 
-fn metric(name: &str) -> Result<Metric, Unreadable> {
+fn metric(name: &str) -> Result<Metric, UnreadableCondition> {
     let known = NAMES.iter().find(|(known, _)| *known == name);
     let percentile = || {
         let percent: f64 = name.strip_prefix('p')?.parse().ok()?;
@@ -200,14 +200,14 @@ fn metric(name: &str) -> Result<Metric, Unreadable> {
         .or_else(percentile)
         .ok_or_else(|| {
             let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-            Unreadable(format!(
+            UnreadableCondition(format!(
                 "there is no {name:?}: known are p50, p99, p99.9 and other percentiles, {}",
                 names.join(", ")
             ))
         })
 }
 
-fn limit_of(metric: Metric, name: &str, text: &str) -> Result<Limit, Unreadable> {
+fn limit_of(metric: Metric, name: &str, text: &str) -> Result<Limit, UnreadableCondition> {
     let end = text.find(|c: char| !matches!(c, '0'..='9' | '.' | '+' | '-' | 'e'));
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));
     let unit = unit.trim();
@@ -215,13 +215,13 @@ fn limit_of(metric: Metric, name: &str, text: &str) -> Result<Limit, Unreadable>
         .parse()
         .ok()
         .filter(|value: &f64| value.is_finite())
-        .ok_or_else(|| Unreadable(format!("{text:?} is not a number with a unit")))?;
+        .ok_or_else(|| UnreadableCondition(format!("{text:?} is not a number with a unit")))?;
     let signed = number.starts_with(['+', '-']);
     let (units, may_be_bare) = metric.units();
     match (unit, signed) {
         ("%", true) if value > -100.0 => Ok(Limit::Relative(1.0 + value / 100.0)),
         ("%", false) if metric == Metric::Errors => Ok(Limit::Absolute(value / 100.0)),
-        ("%", false) => Err(Unreadable(format!(
+        ("%", false) => Err(UnreadableCondition(format!(
             "{text:?} has no sign: a change is +{text} or -{text}"
         ))),
         ("", false) if may_be_bare => Ok(Limit::Absolute(value)),
@@ -229,13 +229,13 @@ fn limit_of(metric: Metric, name: &str, text: &str) -> Result<Limit, Unreadable>
             Some((_, size)) => Ok(Limit::Absolute(value * size)),
             None => {
                 let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
-                Err(Unreadable(format!(
+                Err(UnreadableCondition(format!(
                     "{text:?} is no limit for {name}: expected a number and one of {}",
                     known.join(", ")
                 )))
             }
         },
-        (_, true) => Err(Unreadable(format!(
+        (_, true) => Err(UnreadableCondition(format!(
             "{text:?} is no limit for {name}: a change is given in %, such as +5%"
         ))),
     }
@@ -243,7 +243,7 @@ fn limit_of(metric: Metric, name: &str, text: &str) -> Result<Limit, Unreadable>
 
 /// Measured value of a metric, or its change as a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reading {
+pub struct MetricReading {
     /// The value.
     pub value: f64,
     /// The ends of its 95% interval; none when that is not known.
@@ -252,7 +252,7 @@ pub struct Reading {
     pub flattered: Option<Cause>,
 }
 
-impl Reading {
+impl MetricReading {
     /// A value with its interval, if that is known.
     #[must_use]
     pub const fn new(value: f64, interval: Option<(f64, f64)>) -> Self {
@@ -286,9 +286,9 @@ pub struct Subject {
     /// The request whose figures these are; none: of all together.
     pub request: Option<String>,
     /// Values in the metrics' own units.
-    pub values: Vec<(Metric, Reading)>,
+    pub values: Vec<(Metric, MetricReading)>,
     /// Ratios to what it is compared with; empty where it is compared with nothing.
-    pub ratios: Vec<(Metric, Reading)>,
+    pub ratios: Vec<(Metric, MetricReading)>,
     /// The serious checks that were raised for it.
     pub serious: Vec<CheckId>,
 }
@@ -298,7 +298,7 @@ pub struct Subject {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum GateOutcome {
     /// The limit is kept.
     Held,
     /// The figures do not show whether the limit is kept.
@@ -309,34 +309,34 @@ pub enum Outcome {
 
 /// A condition that was judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Judged {
+pub struct JudgedCondition {
     /// The condition, as it was written.
     pub condition: String,
     /// Name of the server, side or request that the condition was judged for.
     pub subject: String,
     /// How it came out.
-    pub outcome: Outcome,
+    pub outcome: GateOutcome,
     /// Why, in words.
     pub why: String,
 }
 
 /// Judges every condition for every subject. A condition that no subject has a value for is not known.
 #[must_use]
-pub fn judge(conditions: &[Condition], subjects: &[Subject]) -> Vec<Judged> {
+pub fn judge(conditions: &[Condition], subjects: &[Subject]) -> Vec<JudgedCondition> {
     let mut all = Vec::new();
     for condition in conditions {
         let of = |subject: &&Subject| subject.request == condition.request;
         if let (None, Some(request)) = (subjects.iter().find(of), &condition.request) {
-            all.push(Judged {
+            all.push(JudgedCondition {
                 condition: condition.text.clone(),
                 subject: request.clone(),
-                outcome: Outcome::NotKnown,
+                outcome: GateOutcome::NotKnown,
                 why: "requests were not measured by name".into(),
             });
         }
         for subject in subjects.iter().filter(of) {
             let (outcome, why) = condition.judge(subject);
-            all.push(Judged {
+            all.push(JudgedCondition {
                 condition: condition.text.clone(),
                 subject: subject.name.clone(),
                 outcome,
@@ -348,17 +348,17 @@ pub fn judge(conditions: &[Condition], subjects: &[Subject]) -> Vec<Judged> {
 }
 
 impl Condition {
-    fn judge(&self, subject: &Subject) -> (Outcome, String) {
+    fn judge(&self, subject: &Subject) -> (GateOutcome, String) {
         let (list, limit) = match self.limit {
             Limit::Absolute(limit) => (&subject.values, limit),
             Limit::Relative(limit) => (&subject.ratios, limit),
         };
         let Some((_, reading)) = list.iter().find(|(metric, _)| *metric == self.metric) else {
-            return (Outcome::NotKnown, "it was not measured".into());
+            return (GateOutcome::NotKnown, "it was not measured".into());
         };
         let Some((low, high)) = reading.interval else {
             return (
-                Outcome::NotKnown,
+                GateOutcome::NotKnown,
                 format!("{}, with no interval", self.show(reading.value)),
             );
         };
@@ -377,19 +377,19 @@ impl Condition {
         };
         if let (true, Some(cause)) = (held, reading.flattered) {
             let why = format!("{found}, but its verdict is withheld: {}", cause.short());
-            return (Outcome::NotKnown, why);
+            return (GateOutcome::NotKnown, why);
         }
         match (broken, held, subject.serious.as_slice()) {
-            (true, ..) => (Outcome::Broken, found),
-            (false, true, []) => (Outcome::Held, found),
+            (true, ..) => (GateOutcome::Broken, found),
+            (false, true, []) => (GateOutcome::Held, found),
             (false, true, serious) if self.metric != Metric::Errors => {
                 let names: Vec<&str> = serious.iter().map(|check| check.word()).collect();
                 let why = format!("{found}, but {} was raised", names.join(", "));
-                (Outcome::NotKnown, why)
+                (GateOutcome::NotKnown, why)
             }
-            (false, true, _) => (Outcome::Held, found),
+            (false, true, _) => (GateOutcome::Held, found),
             (false, false, _) => (
-                Outcome::NotKnown,
+                GateOutcome::NotKnown,
                 format!("{found}: the limit is within it"),
             ),
         }
@@ -424,19 +424,21 @@ impl Condition {
 
 /// The worst outcome of all; held when there is no condition.
 #[must_use]
-pub fn worst(all: &[Judged]) -> Outcome {
+pub fn worst(all: &[JudgedCondition]) -> GateOutcome {
     let outcomes = all.iter().map(|one| one.outcome);
-    outcomes.max().unwrap_or(Outcome::Held)
+    outcomes.max().unwrap_or(GateOutcome::Held)
 }
 
 /// The ratios of a duel's comparisons. One that has been withheld has no interval to judge by, unless wake-ups explain it:
 /// more of them may be the change's doing, and what they cost was measured; fewer of them hide what the code costs.
-pub fn ratios<'a>(comparisons: impl IntoIterator<Item = &'a Comparison>) -> Vec<(Metric, Reading)> {
+pub fn ratios<'a>(
+    comparisons: impl IntoIterator<Item = &'a Comparison>,
+) -> Vec<(Metric, MetricReading)> {
     let reading = |one: &Comparison| {
-        let measured = Reading::of(&one.ratio);
+        let measured = MetricReading::of(&one.ratio);
         let cause = one.withheld.as_ref().map(|it| it.cause);
         let better = (one.ratio.value() > 1.0) == (one.quantity.better() == Better::Higher);
-        let reading = Reading {
+        let reading = MetricReading {
             interval: measured
                 .interval
                 .filter(|_| cause.is_none_or(|it| it == Cause::WakeUps)),

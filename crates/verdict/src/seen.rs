@@ -1,6 +1,6 @@
 //! Observations of a duel and its report: while it runs, and again from the notebook.
 
-use crate::by_name::{self, Named, NamedReport};
+use crate::by_name::{self, NameResults, NamedReport};
 use crate::by_rate;
 use crate::doubt;
 use crate::duel::{compare, may_end, plan};
@@ -118,7 +118,7 @@ pub struct Raised {
 
 /// Observations of whole rounds.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Seen {
+pub struct DuelObservations {
     /// The sides' names; the others are compared with the first.
     pub names: Vec<String>,
     /// Command lines of the sides; empty where prony did not start them.
@@ -138,12 +138,12 @@ pub struct Seen {
     /// Every round, its sides in their order.
     pub rounds: Vec<Vec<Values>>,
     /// The requests of each name, where a file has several.
-    pub requests: Vec<Named>,
+    pub requests: Vec<NameResults>,
     /// How it was measured.
     pub design: Option<Design>,
 }
 
-impl Seen {
+impl DuelObservations {
     /// Nothing yet of these sides.
     #[must_use]
     pub fn nothing(names: Vec<String>) -> Self {
@@ -325,8 +325,8 @@ mod tests {
     use prony_record::verdict::Verdict;
 
     /// Rounds of two sides, the second faster by `ratio`, which spreads by some 2%.
-    fn seen(rounds: usize, ratio: f64) -> Seen {
-        let mut seen = Seen::nothing(vec!["a".into(), "b".into()]);
+    fn seen(rounds: usize, ratio: f64) -> DuelObservations {
+        let mut seen = DuelObservations::nothing(vec!["a".into(), "b".into()]);
         seen.rounds = (0..rounds)
             .map(|i| {
                 let at = |throughput| Values {

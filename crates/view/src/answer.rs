@@ -1,7 +1,7 @@
 //! How things are answered: headers, pages, files, and what went wrong.
 
 use crate::body::Body;
-use crate::live::Events;
+use crate::live::EventStream;
 use hyper::body::Bytes;
 use hyper::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName,
@@ -114,7 +114,7 @@ pub fn problem(status: StatusCode, text: &str) -> Response {
 }
 
 /// Returns the stream of events as an answer.
-pub fn events(events: Events) -> Response {
+pub fn events(events: EventStream) -> Response {
     let headers = [
         (CONTENT_TYPE, "text/event-stream"),
         (CACHE_CONTROL, "no-cache"),
@@ -137,7 +137,7 @@ pub fn tagged(asked: &HeaderMap, kind: &str, tag: &str, text: impl Into<Bytes>) 
 }
 
 /// A run's report. It has a policy of its own in it, which stays as it is.
-pub fn report(asked: &HeaderMap, report: &crate::shelf::Report) -> Response {
+pub fn report(asked: &HeaderMap, report: &crate::shelf::RenderedReport) -> Response {
     let text = report.html.to_string();
     let mut response = tagged(asked, HTML, &report.tag, text);
     let policy = HeaderValue::from_static(UNFRAMED);

@@ -1,6 +1,6 @@
 //! Body of an answer: a text, or a stream of events for as long as the client listens.
 
-use crate::live::Events;
+use crate::live::EventStream;
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ pub enum Body {
     /// A text, or what is left of it.
     Text(Bytes),
     /// Without end.
-    Events(Events),
+    Events(EventStream),
 }
 
 impl<T: Into<Bytes>> From<T> for Body {

@@ -5,7 +5,7 @@
 //! that a process has died is nothing that it writes, so those that are marked as running are looked
 //! for each time.
 
-use crate::page::state::State;
+use crate::page::state::RunState;
 use crate::shelf::Shelf;
 use prony_notebook::{Notebook, NotebookError, Overview, Wanted};
 use serde::Serialize;
@@ -48,7 +48,7 @@ impl Beat {
     fn of(run: &Overview) -> Self {
         Self {
             id: run.id.0,
-            state: State::of(run).words(),
+            state: RunState::of(run).words(),
             trials: run.trials,
         }
     }
@@ -67,10 +67,10 @@ impl Live {
     }
 
     /// The state at once, and again whenever it has changed.
-    pub fn events(&self) -> Events {
+    pub fn events(&self) -> EventStream {
         let mut pulses = self.0.subscribe();
         pulses.mark_changed();
-        Events(Box::pin(following(pulses)))
+        EventStream(Box::pin(following(pulses)))
     }
 
     async fn look(self, shelf: Arc<Shelf>) {
@@ -115,15 +115,15 @@ type Pulses = watch::Receiver<Arc<Pulse>>;
 type Following = dyn Future<Output = Option<(String, Pulses)>> + Send;
 
 /// Events for one listener, as an event stream of the HTML standard (server-sent events).
-pub struct Events(Pin<Box<Following>>);
+pub struct EventStream(Pin<Box<Following>>);
 
-impl fmt::Debug for Events {
+impl fmt::Debug for EventStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Events")
     }
 }
 
-impl Events {
+impl EventStream {
     /// The next event; none when nobody looks any more.
     pub fn next(&mut self, context: &mut Context<'_>) -> Poll<Option<String>> {
         let next = ready!(self.0.as_mut().poll(context));

@@ -4,7 +4,7 @@ use crate::answer::{self, Response, Trouble};
 use crate::door::{Door, Welcome};
 use crate::live::Live;
 use crate::page::list::List;
-use crate::page::run::{CELLS, Shown, TRIALS};
+use crate::page::run::{CELLS, RunPage, TRIALS};
 use crate::page::{self, compare, history, list};
 use crate::query::Query;
 use crate::shelf::Shelf;
@@ -190,7 +190,7 @@ async fn run(room: Room, id: &str) -> Answer {
             limit: 1,
             ..Wanted::default()
         };
-        let page = page::run::page(&Shown {
+        let page = page::run::page(&RunPage {
             run: &run,
             found: found.get(&run.id).map_or(&[], Vec::as_slice),
             trials: &notebook.latest_trials(run.id, TRIALS)?,

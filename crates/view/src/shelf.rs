@@ -1,7 +1,7 @@
 //! The notebook, opened as often as needed, and the reports that were made of it.
 
-use crate::page::state::State;
-use prony_notebook::{Found, Notebook, NotebookError, Overview, RunId, TrialId, Wanted};
+use crate::page::state::RunState;
+use prony_notebook::{CheckCount, Notebook, NotebookError, Overview, RunId, TrialId, Wanted};
 use prony_pages::PageError;
 use prony_pages::material::Material;
 use prony_record::calibration;
@@ -21,17 +21,17 @@ pub struct Shelf {
     path: PathBuf,
     /// Idle connections: opening one costs more than most questions.
     idle: Mutex<Vec<Notebook>>,
-    reports: Mutex<VecDeque<(RunId, Report)>>,
+    reports: Mutex<VecDeque<(RunId, RenderedReport)>>,
     /// Findings of the checks in each run, as of its latest trial.
     findings: Mutex<HashMap<RunId, Findings>>,
 }
 
 /// The latest trial that they are of, and what they are.
-type Findings = (Option<TrialId>, Vec<Found>);
+type Findings = (Option<TrialId>, Vec<CheckCount>);
 
 /// A run's report as it was made.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct RenderedReport {
     /// Changes when the report does.
     pub tag: String,
     /// The page.
@@ -79,7 +79,7 @@ impl Shelf {
         &self,
         notebook: &Notebook,
         runs: &[Overview],
-    ) -> Result<HashMap<RunId, Vec<Found>>, NotebookError> {
+    ) -> Result<HashMap<RunId, Vec<CheckCount>>, NotebookError> {
         let mut all = HashMap::new();
         let mut unknown = Vec::new();
         {
@@ -111,7 +111,7 @@ impl Shelf {
     ///
     /// # Errors
     /// When the run cannot be read or is none that can be reported.
-    pub fn report(&self, notebook: &Notebook, run: &Overview) -> Result<Report, PageError> {
+    pub fn report(&self, notebook: &Notebook, run: &Overview) -> Result<RenderedReport, PageError> {
         let tag = tag(notebook, run)?;
         let found = held(&self.reports)
             .iter()
@@ -122,7 +122,7 @@ impl Shelf {
         }
         // Made without the lock: others are not to wait for it.
         let material = Material::read(notebook, &notebook.run(run.id)?)?;
-        let report = Report {
+        let report = RenderedReport {
             tag,
             html: prony_pages::page::html(&material)?.into(),
         };
@@ -154,7 +154,7 @@ fn tag(notebook: &Notebook, run: &Overview) -> Result<String, NotebookError> {
         all.update(format!(
             "{}|{:?}|{trials:?}|{}|",
             run.id,
-            State::of(run),
+            RunState::of(run),
             run.started
         ));
     }

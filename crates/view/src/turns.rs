@@ -15,30 +15,30 @@ const SPELL: Duration = Duration::from_secs(1);
 /// Handles so many requests at the same time. Connections that send many requests wait for those that do not; of the
 /// rest the newest request is next, since a client that has waited for long has most likely gone, or is one of many.
 #[derive(Debug, Clone)]
-pub struct Turns(Arc<Mutex<Line>>);
+pub struct Turns(Arc<Mutex<TurnQueue>>);
 
 #[derive(Debug)]
-struct Line {
+struct TurnQueue {
     free: usize,
     /// Grows with each who comes.
     came: u64,
-    waiting: BTreeMap<Place, oneshot::Sender<Turn>>,
+    waiting: BTreeMap<QueuePosition, oneshot::Sender<Turn>>,
 }
 
 /// Whether it asks often, and when it came.
-type Place = (bool, Reverse<u64>);
+type QueuePosition = (bool, Reverse<u64>);
 
 /// The right to have an answer made, as long as it is held.
 #[derive(Debug)]
 pub struct Turn(Option<Turns>);
 
 /// Leaves the line when its connection is closed while it waits.
-struct Waiting<'a>(&'a Turns, Place);
+struct Waiting<'a>(&'a Turns, QueuePosition);
 
 impl Turns {
     /// `many` answers at the same time.
     pub fn new(many: usize) -> Self {
-        Self(Arc::new(Mutex::new(Line {
+        Self(Arc::new(Mutex::new(TurnQueue {
             free: many,
             came: 0,
             waiting: BTreeMap::new(),
@@ -85,7 +85,7 @@ impl Turns {
     }
 
     /// A panic while it was held left nothing half done.
-    fn line(&self) -> MutexGuard<'_, Line> {
+    fn line(&self) -> MutexGuard<'_, TurnQueue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -18,7 +18,7 @@ use prony_engine::{Control, Nanos, Plan, Target, available, run as load};
 use prony_lab::contract::Certificate;
 use prony_record::load::KeyKind;
 use prony_record::{Extent, Observation, Span, Transport, Window};
-use prony_reference::Over;
+use prony_reference::Layers;
 use rustls::ServerConfig;
 use script::Scripted;
 use serde::Serialize;
@@ -111,7 +111,7 @@ impl Secured {
         let scratch = tempfile::tempdir().map_err(Error::io("cannot make a temporary folder"))?;
         let own =
             Certificate::below(scratch.path(), KeyKind::EcdsaP256).map_err(Error::Unusable)?;
-        let over = Over {
+        let over = Layers {
             http2: false,
             tls: Some((own.path(), own.key_path())),
         };

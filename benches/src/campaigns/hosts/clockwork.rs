@@ -13,7 +13,7 @@ use prony_lab::generator::{Generator, LoadControl, LoadController};
 use prony_lab::interrupt::Interrupt;
 use prony_record::{Extent, Span, Window};
 use prony_reference::Contract;
-use prony_reference::clockwork::{Delay, Script, quantile};
+use prony_reference::clockwork::{Delay, ReplyScript, quantile};
 use prony_remote::Fleet;
 use serde::Serialize;
 use std::fmt;
@@ -82,14 +82,14 @@ fn round(
     length: Duration,
     seed: u64,
 ) -> Result<[Compared; QUANTILES.len()]> {
-    let script = Script {
+    let script = ReplyScript {
         delay: Delay::Bimodal {
             fast: Duration::from_micros(500),
             slow: Duration::from_millis(5),
             slow_share: 0.03,
         },
         seed,
-        ..Script::default()
+        ..ReplyScript::default()
     };
     let clockwork = Clockwork::start(
         &Clockworks {

@@ -4,7 +4,7 @@ use crate::table::Table;
 use prony_record::verdict::{Bands, Quantity, Terms, Values, Verdict};
 use prony_stats::StatsError;
 use prony_verdict::duel::{may_end, plan};
-use prony_verdict::seen::Seen;
+use prony_verdict::seen::DuelObservations;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
@@ -230,7 +230,7 @@ fn duels(scenario: &Scenario, duels: u32, most: u32, seed: u64) -> Result<Outcom
     };
     let mut rounds = 0;
     for _ in 0..duels {
-        let mut seen = Seen::nothing(vec!["a".into(), "b".into()]);
+        let mut seen = DuelObservations::nothing(vec!["a".into(), "b".into()]);
         let report = loop {
             seen.rounds.push((scenario.round)(&mut draw).to_vec());
             let made = seen.rounds.len() as u32;

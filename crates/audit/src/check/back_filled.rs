@@ -4,9 +4,8 @@
 //! ÷ connections), for the interval at which requests were due, and adds to every sample of at least
 //! twice that interval further ones, each an interval shorter (`stats_correct` in its `stats.c`).
 
-use super::{Raised, Seen, of_all, serious, time, warning};
-use crate::model::Output;
-use crate::model::Tool;
+use super::{CheckInput, UnnamedFinding, of_all, serious, time, warning};
+use crate::model::{Tool, ToolOutput};
 use prony_checks::{CheckId, Explanation};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
@@ -24,7 +23,7 @@ const FILLED_FROM: f64 = 2.0;
 /// were in flight when they were counted.
 const MORE: f64 = 1.01;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         let outputs = document.outputs.iter().filter(|output| !output.by_prony());
@@ -87,7 +86,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
 
 /// The factor by which the samples that were invented for the longest answer alone have raised the mean: one for each
 /// interval that it took, but for the last.
-fn raised_by_one(output: &Output, interval: f64, max: f64, mean: f64) -> f64 {
+fn raised_by_one(output: &ToolOutput, interval: f64, max: f64, mean: f64) -> f64 {
     let Some(requests) = output.block.requests else {
         return 1.0;
     };

@@ -2,10 +2,10 @@
 
 mod tables;
 
-use super::{Raised, Seen, raise, whole};
+use super::{CheckInput, UnnamedFinding, raise, whole};
 use crate::command::parts_of;
 use crate::model::Tool;
-use crate::model::{Document, Output};
+use crate::model::{Document, ToolOutput};
 use crate::names::System;
 use crate::words::Words;
 use prony_checks::{CheckId, Explanation, Severity};
@@ -28,7 +28,7 @@ const FAR: f64 = 3.0;
 /// A system's bytes for each answer, its line, and what it is called.
 type Size<'a> = (f64, usize, &'a str);
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         let nowhere = asks_nowhere(document);
@@ -122,7 +122,7 @@ fn apart(sizes: &[Size<'_>]) -> Option<Apart> {
 
 /// Are many of the answers that an output counts errors? Connections that were not opened, and answers that came too late, are
 /// not among them.
-fn answered_otherwise(output: &Output) -> bool {
+fn answered_otherwise(output: &ToolOutput) -> bool {
     let errors = output.block.errors.iter();
     let counted = errors.filter(|error| !error.what.timed_out && error.what.how != "connect");
     let failed: f64 = counted.map(|error| error.what.count as f64).sum();
@@ -131,7 +131,7 @@ fn answered_otherwise(output: &Output) -> bool {
 
 /// Does a text name no address at all?
 fn asks_nowhere(document: &Document) -> bool {
-    let named = |output: &Output| output.block.url.is_some();
+    let named = |output: &ToolOutput| output.block.url.is_some();
     document
         .commands
         .iter()

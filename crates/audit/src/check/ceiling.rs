@@ -1,8 +1,8 @@
 //! `ceiling`: a rate is that of what stands behind the system, or of something that all share.
 
-use super::{Raised, Seen, lines_in, of_all, serious, warning, whole};
+use super::{CheckInput, UnnamedFinding, lines_in, of_all, serious, warning, whole};
 use crate::figures::Figure;
-use crate::load::{Kind, Load};
+use crate::load::{Load, LoadParameter};
 use crate::names::System;
 use prony_checks::{CheckId, Explanation, ceiling};
 use prony_stats::summary::average;
@@ -30,7 +30,7 @@ const SEVERAL: usize = 3;
 /// Systems that differ by this much under another load are not alike.
 const APART: f64 = 1.1;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for index in 0..seen.documents.len() {
         let cells: BTreeMap<(&System, Load), f64> = seen
@@ -69,7 +69,11 @@ fn is_upstream(system: &System) -> Option<bool> {
 }
 
 /// Systems that are as fast as their upstream.
-fn behind(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>) -> Option<Raised> {
+fn behind(
+    seen: &CheckInput<'_>,
+    index: usize,
+    cells: &BTreeMap<(&System, Load), f64>,
+) -> Option<UnnamedFinding> {
     let (upstream, sure) = cells
         .keys()
         .filter(|(system, _)| !system.unsure)
@@ -134,13 +138,17 @@ fn behind(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>)
     Some(serious(&seen.documents[index], lines, text))
 }
 
-fn lines(seen: &Seen<'_>, index: usize, system: &System, load: Load) -> Vec<usize> {
+fn lines(seen: &CheckInput<'_>, index: usize, system: &System, load: Load) -> Vec<usize> {
     let runs = seen.cells.get(&(system.clone(), load));
     lines_in(index, runs.into_iter().flatten()).collect()
 }
 
 /// Systems that are equally fast under the same load and are not under another.
-fn shared(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>) -> Option<Raised> {
+fn shared(
+    seen: &CheckInput<'_>,
+    index: usize,
+    cells: &BTreeMap<(&System, Load), f64>,
+) -> Option<UnnamedFinding> {
     // section and load → systems with their rates
     let mut loads: BTreeMap<(&str, Load), Vec<(&System, f64)>> = BTreeMap::new();
     for ((system, load), rate) in cells.iter().filter(|((system, _), _)| !system.unsure) {
@@ -148,7 +156,7 @@ fn shared(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>)
         load.push((*system, *rate));
     }
     let mut hit: Vec<(Load, Vec<&System>, f64, f64)> = Vec::new();
-    let unknown = |load: &Load| matches!(load.other, Some((Kind::Number, _)));
+    let unknown = |load: &Load| matches!(load.other, Some((LoadParameter::Number, _)));
     for ((section, load), systems) in &loads {
         let top = systems.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
         let near: Vec<&System> = systems

@@ -1,9 +1,9 @@
 //! `co-located`: client and server on one machine.
 
-use super::{Raised, Seen, note};
+use super::{CheckInput, UnnamedFinding, note};
 use crate::command::{host_of, is_this_machine};
-use crate::model::Output;
 use crate::model::Table;
+use crate::model::ToolOutput;
 use crate::quantity::is_other;
 use prony_checks::{CheckId, Explanation};
 
@@ -17,7 +17,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 /// A table of times with fewer figures is hardly one of results.
 const FIGURES: usize = 3;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         let outputs = document.outputs.iter().filter_map(|output| {
@@ -34,7 +34,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
             || document.tables.iter().any(|(table, _)| times(table))
             || seen.figures.iter().any(|figure| figure.document == index);
         // Where every output names another machine, and nothing else has results, that is what was done.
-        let elsewhere = |output: &Output| {
+        let elsewhere = |output: &ToolOutput| {
             let url = output.block.url.as_ref();
             let host = url.and_then(|url| host_of(&url.what));
             host.is_some_and(|host| !is_this_machine(host))

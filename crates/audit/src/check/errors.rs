@@ -2,9 +2,9 @@
 
 mod tables;
 
-use super::{Raised, Seen, note, of_all, raise, requests, share};
+use super::{CheckInput, UnnamedFinding, note, of_all, raise, requests, share};
 use crate::model::Tool;
-use crate::model::{Document, Output};
+use crate::model::{Document, ToolOutput};
 use prony_checks::{CheckId, Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
@@ -20,11 +20,11 @@ const TOLERABLE: f64 = 0.001;
 /// At most this many outputs are listed one by one.
 const TOLD: usize = 6;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         remarks.extend(tables::check(seen, index));
-        let (lengths, failing): (Vec<&Output>, Vec<&Output>) = document
+        let (lengths, failing): (Vec<&ToolOutput>, Vec<&ToolOutput>) = document
             .outputs
             .iter()
             .filter(|output| !output.block.errors.is_empty())
@@ -77,7 +77,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
 }
 
 /// Is the length of an answer all that ab finds fault with?
-fn only_lengths(output: &Output) -> bool {
+fn only_lengths(output: &ToolOutput) -> bool {
     output.block.tool == Tool::Ab
         && output.block.errors.iter().all(|error| {
             let inner = error.what.how.strip_prefix("failed (Length: ");
@@ -86,7 +86,7 @@ fn only_lengths(output: &Output) -> bool {
 }
 
 /// ab calls an answer failed whose length is not that of the first: a page with the time in it is.
-fn of_lengths(document: &Document, outputs: &[&Output]) -> Option<Raised> {
+fn of_lengths(document: &Document, outputs: &[&ToolOutput]) -> Option<UnnamedFinding> {
     let output = outputs.first()?;
     let n = output
         .block

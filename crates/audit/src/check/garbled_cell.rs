@@ -1,6 +1,6 @@
 //! `garbled-cell`: something that is no number stands where one should.
 
-use super::{Raised, Seen, warning};
+use super::{CheckInput, UnnamedFinding, warning};
 use crate::model::{Table, is_garbled};
 use crate::quantity::{is_other, rate_unit};
 use crate::words::Words;
@@ -16,7 +16,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 /// Fewer rows may have the same word by chance.
 const ROWS: usize = 3;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         let outputs = document

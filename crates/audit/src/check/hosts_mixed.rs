@@ -1,6 +1,6 @@
 //! `hosts-mixed`: runs of one system on several machines.
 
-use super::{Raised, Seen, warning};
+use super::{CheckInput, UnnamedFinding, warning};
 use crate::command::{host_of, is_this_machine};
 use prony_checks::{CheckId, Explanation};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     remedy: "Measure all rows on one machine, or all of them on each machine, and show both.",
 };
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         // system → host → lines

@@ -1,6 +1,6 @@
 //! `inverse-latency`: a column of response times that is one divided by the rates.
 
-use super::{Raised, Seen, warning};
+use super::{CheckInput, UnnamedFinding, warning};
 use crate::model::Table;
 use crate::quantity::{is_other, rate_unit};
 use prony_checks::{CheckId, Explanation};
@@ -21,7 +21,7 @@ const DIGITS: f64 = 50.0;
 /// Among the best three, one may have fewer digits if others have more: no less than these.
 const FEWEST: f64 = 20.0;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         for (table, _) in &document.tables {

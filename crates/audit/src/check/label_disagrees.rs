@@ -2,11 +2,11 @@
 
 mod rate;
 
-use super::{Raised, Seen, raise, serious, warning};
+use super::{CheckInput, UnnamedFinding, raise, serious, warning};
 use crate::command::Command;
 use crate::load::Load;
 use crate::model::Tool;
-use crate::model::{Document, Output};
+use crate::model::{Document, ToolOutput};
 use prony_checks::{CheckId, Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
@@ -25,7 +25,7 @@ const LATE: f64 = 60.0;
 /// A run ends a little later than it was to; a tool that was to run for 30 s did not run for 60.
 const SECONDS: f64 = 0.05;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         remarks.extend(one_protocol(document));
@@ -53,14 +53,14 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
 }
 
 /// Has a document figures that no output is there for?
-fn results(seen: &Seen<'_>, index: usize) -> bool {
+fn results(seen: &CheckInput<'_>, index: usize) -> bool {
     let own = |figure: &&crate::figures::Figure| figure.document == index;
     seen.figures.iter().any(|figure| own(&figure))
 }
 
 /// wrk gives every thread as many connections, and drops the remainder: of 50 for 20 threads, ten. A command line
 /// without an output says so too, where the text has results.
-fn dropped(document: &Document, results: bool) -> Option<Raised> {
+fn dropped(document: &Document, results: bool) -> Option<UnnamedFinding> {
     let outputs = document.outputs.iter().filter_map(|output| {
         let (said, opened) = (output.block.connections?, output.opened()?);
         let threads = output.block.threads?.what;
@@ -99,7 +99,7 @@ fn dropped(document: &Document, results: bool) -> Option<Raised> {
 }
 
 /// A run that lasted less than half of what it was to, or more than twice as long, was stopped, or its clock was wrong.
-fn cut_short(document: &Document) -> Option<Raised> {
+fn cut_short(document: &Document) -> Option<UnnamedFinding> {
     let wrong = document.outputs.iter().filter_map(|output| {
         let (planned, ran) = (output.block.planned?, output.block.seconds?);
         let part = ran.what.value / planned.what;
@@ -122,7 +122,7 @@ fn cut_short(document: &Document) -> Option<Raised> {
 
 /// wrk speaks HTTP/1.1 and nothing else, and h2load says how much smaller HTTP/2 has made the headers: what is called
 /// otherwise was not measured.
-fn one_protocol(document: &Document) -> Option<Raised> {
+fn one_protocol(document: &Document) -> Option<UnnamedFinding> {
     let wrong = document.outputs.iter().filter_map(|output| {
         let heading = output.place.headings.last();
         let label = output.place.label.as_ref().or(heading)?;
@@ -164,7 +164,7 @@ fn one_protocol(document: &Document) -> Option<Raised> {
 
 /// ab was asked to keep connections and kept none: it measured connecting, which its command line does not say. It asks over
 /// HTTP/1.0, where many servers close.
-fn kept_none(document: &Document) -> Option<Raised> {
+fn kept_none(document: &Document) -> Option<UnnamedFinding> {
     let outputs = document.outputs.iter();
     let none: Vec<_> = outputs
         .filter_map(|output| {
@@ -185,7 +185,7 @@ fn kept_none(document: &Document) -> Option<Raised> {
 }
 
 /// Contradictions between the label and the output: the line of each, and both values in words.
-fn label(output: &Output) -> Vec<(usize, usize, String)> {
+fn label(output: &ToolOutput) -> Vec<(usize, usize, String)> {
     let Some(label) = &output.place.label else {
         return Vec::new();
     };
@@ -208,7 +208,7 @@ fn label(output: &Output) -> Vec<(usize, usize, String)> {
 }
 
 /// Contradictions between the command line above and the output: the line of each, and both values in words.
-fn command(output: &Output) -> Vec<(usize, usize, String)> {
+fn command(output: &ToolOutput) -> Vec<(usize, usize, String)> {
     let Some(command) = &output.command else {
         return Vec::new();
     };

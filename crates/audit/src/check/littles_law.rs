@@ -3,9 +3,9 @@
 
 mod tables;
 
-use super::{Raised, Seen, of_all, raise, time, warning};
+use super::{CheckInput, UnnamedFinding, of_all, raise, time, warning};
 use crate::model::{At, Tool};
-use crate::model::{Document, Output};
+use crate::model::{Document, ToolOutput};
 use crate::text::number::Printed;
 use prony_checks::{CheckId, Explanation, Severity, littles_law};
 
@@ -29,11 +29,11 @@ const ROUNDS: f64 = 4.0;
 /// Fewest requests at a time to look at: with few connections, the tool itself takes a visible share of the time.
 const PLACES: f64 = 10.0;
 /// An output, how many requests can be in flight, its rate, and its mean response time.
-type Looked<'a> = (&'a Output, f64, f64, At<Printed>);
+type Looked<'a> = (&'a ToolOutput, f64, f64, At<Printed>);
 /// Below this number of requests those that were cut off at the end weigh too much.
 const ENOUGH: f64 = 1_000.0;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         remarks.extend(tables::check(seen, index));
@@ -60,7 +60,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
         remarks.extend(idle(document, &looked_at));
         // Fewer than there are connections is no contradiction here: time spent on connecting, or
         // waiting between requests, is in hardly any tool's response time.
-        let enough = |output: &Output| output.block.ended().is_none_or(|ended| ended >= ENOUGH);
+        let enough = |output: &ToolOutput| output.block.ended().is_none_or(|ended| ended >= ENOUGH);
         let broken: Vec<_> = looked_at
             .iter()
             .filter(|(output, ..)| enough(output))
@@ -103,7 +103,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
 /// unless something else keeps them so. ab's times include connecting. wrk's do not, nor do they include requests that
 /// failed or were too late, nor those without an answer at the end: where it reports none of the former and kept its
 /// connections, some of them had no answer at all, or took very long to be opened.
-fn idle(document: &Document, looked_at: &[Looked<'_>]) -> Option<Raised> {
+fn idle(document: &Document, looked_at: &[Looked<'_>]) -> Option<UnnamedFinding> {
     let few = looked_at.iter().filter(|(output, depth, rate, mean)| {
         let many = output
             .block
@@ -159,7 +159,7 @@ fn idle(document: &Document, looked_at: &[Looked<'_>]) -> Option<Raised> {
 }
 
 /// Does nothing in its command line make wrk wait: a script, which may delay requests, or a header that has connections closed?
-fn keeps_busy(output: &Output) -> bool {
+fn keeps_busy(output: &ToolOutput) -> bool {
     output.command.as_ref().is_none_or(|command| {
         let closes = command.to_string().to_lowercase();
         command.script().is_none() && !closes.contains("connection: close")

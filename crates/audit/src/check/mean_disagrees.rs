@@ -1,6 +1,6 @@
 //! `mean-disagrees`: a printed mean is not that of the figures it stands below, or beside.
 
-use super::{Raised, Seen, raise};
+use super::{CheckInput, UnnamedFinding, raise};
 use crate::axis::{Axis, axis};
 use crate::model::Table;
 use crate::names::{is_mean, is_ordinal, is_summary};
@@ -22,7 +22,7 @@ const SERIOUS: f64 = 0.01;
 
 /// A printed mean that is wrong: what it is called, its line and that of its figures, it, and what it
 /// should be.
-struct Wrong<'a> {
+struct WrongMean<'a> {
     of: &'a str,
     line: usize,
     figures: Vec<usize>,
@@ -30,7 +30,7 @@ struct Wrong<'a> {
     really: f64,
 }
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         for (table, place) in &document.tables {
@@ -39,7 +39,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
             if wrong.is_empty() {
                 continue;
             }
-            let off = |w: &Wrong<'_>| (w.printed / w.really - 1.0).abs();
+            let off = |w: &WrongMean<'_>| (w.printed / w.really - 1.0).abs();
             let severity = if wrong.iter().map(off).fold(0.0, f64::max) > SERIOUS {
                 Severity::Serious
             } else {
@@ -71,7 +71,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
 }
 
 /// Rows of means, below the rows that they are of.
-fn rows(table: &Table) -> Vec<Wrong<'_>> {
+fn rows(table: &Table) -> Vec<WrongMean<'_>> {
     let mut wrong = Vec::new();
     let mut start = 0;
     let columns = table.numeric_columns();
@@ -96,7 +96,7 @@ fn rows(table: &Table) -> Vec<Wrong<'_>> {
                 let figures: Vec<Printed> =
                     above.iter().filter_map(|row| row.number(column)).collect();
                 if let Some(really) = disagrees(printed, &figures) {
-                    wrong.push(Wrong {
+                    wrong.push(WrongMean {
                         of: table.name(column),
                         line: row.line_of(column),
                         figures: above.iter().map(|row| row.line_of(column)).collect(),
@@ -115,7 +115,7 @@ fn rows(table: &Table) -> Vec<Wrong<'_>> {
 }
 
 /// Columns of means, beside the columns of runs that they are of.
-fn columns(table: &Table) -> Vec<Wrong<'_>> {
+fn columns(table: &Table) -> Vec<WrongMean<'_>> {
     let names = 0..table.header.len();
     let runs: Vec<usize> = names
         .clone()
@@ -130,7 +130,7 @@ fn columns(table: &Table) -> Vec<Wrong<'_>> {
     let wrong = table.rows.iter().filter_map(|row| {
         let printed = row.number(mean)?;
         let figures: Vec<Printed> = runs.iter().filter_map(|&run| row.number(run)).collect();
-        Some(Wrong {
+        Some(WrongMean {
             of: row.label(),
             line: row.line_of(mean),
             figures: Vec::new(),

@@ -30,14 +30,14 @@ use crate::command::Command;
 use crate::figures::{Figure, cells, figures};
 use crate::load::Load;
 use crate::model::Tool;
-use crate::model::{Document, Output};
+use crate::model::{Document, ToolOutput};
 use crate::names::System;
 use crate::words::is_generic;
 use prony_checks::{CheckId, Explanation, Finding, Severity};
 use std::collections::BTreeMap;
 
 /// Material that the checks look at.
-struct Seen<'a> {
+struct CheckInput<'a> {
     documents: &'a [Document],
     figures: &'a [Figure],
     /// The runs of each system under each load.
@@ -46,7 +46,7 @@ struct Seen<'a> {
     names: BTreeMap<(usize, String), Vec<&'a Figure>>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> CheckInput<'a> {
     fn new(documents: &'a [Document], figures: &'a [Figure]) -> Self {
         let mut names: BTreeMap<(usize, String), Vec<&Figure>> = BTreeMap::new();
         for figure in figures {
@@ -80,7 +80,7 @@ impl<'a> Seen<'a> {
 }
 
 /// A finding of one check, before its name is added.
-struct Raised {
+struct UnnamedFinding {
     severity: Severity,
     /// The document's name.
     file: String,
@@ -89,7 +89,7 @@ struct Raised {
     text: String,
 }
 
-type Check = fn(&Seen<'_>) -> Vec<Raised>;
+type Check = fn(&CheckInput<'_>) -> Vec<UnnamedFinding>;
 
 /// All checks with their explanations, in the order in which findings on the same line are reported.
 const CHECKS: [(Explanation, Check); 24] = [
@@ -247,7 +247,7 @@ pub fn example(check: CheckId) -> Option<&'static str> {
 /// Everything that the checks say of the documents.
 pub(crate) fn examine(documents: &[Document]) -> Vec<Remark> {
     let figures = figures(documents);
-    let seen = Seen::new(documents, &figures);
+    let seen = CheckInput::new(documents, &figures);
     let remarks = CHECKS.iter().flat_map(|(explanation, check)| {
         let raised = check(&seen).into_iter();
         raised.map(|raised| Remark {
@@ -269,11 +269,11 @@ fn raise(
     document: &Document,
     lines: impl IntoIterator<Item = usize>,
     text: String,
-) -> Raised {
+) -> UnnamedFinding {
     let mut lines: Vec<usize> = lines.into_iter().collect();
     lines.sort_unstable();
     lines.dedup();
-    Raised {
+    UnnamedFinding {
         severity,
         file: document.name.clone(),
         lines,
@@ -281,19 +281,31 @@ fn raise(
     }
 }
 
-fn serious(document: &Document, lines: impl IntoIterator<Item = usize>, text: String) -> Raised {
+fn serious(
+    document: &Document,
+    lines: impl IntoIterator<Item = usize>,
+    text: String,
+) -> UnnamedFinding {
     raise(Severity::Serious, document, lines, text)
 }
 
-fn warning(document: &Document, lines: impl IntoIterator<Item = usize>, text: String) -> Raised {
+fn warning(
+    document: &Document,
+    lines: impl IntoIterator<Item = usize>,
+    text: String,
+) -> UnnamedFinding {
     raise(Severity::Warning, document, lines, text)
 }
 
-fn note(document: &Document, lines: impl IntoIterator<Item = usize>, text: String) -> Raised {
+fn note(
+    document: &Document,
+    lines: impl IntoIterator<Item = usize>,
+    text: String,
+) -> UnnamedFinding {
     raise(Severity::Note, document, lines, text)
 }
 
-impl Output {
+impl ToolOutput {
     /// Name of an output in a sentence: its heading and label, or its line.
     fn called(&self) -> String {
         // `GET` below `express` is called by both.

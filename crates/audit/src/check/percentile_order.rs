@@ -1,9 +1,9 @@
 //! `percentile-order`: percentiles that do not rise, or that the mean beside them forbids.
 
-use super::{Raised, Seen, serious, time, warning};
+use super::{CheckInput, UnnamedFinding, serious, time, warning};
 use crate::model::{At, Latency, Tool};
-use crate::model::{Cell, Row, Table};
-use crate::model::{Document, Output};
+use crate::model::{Document, ToolOutput};
+use crate::model::{Row, Table, TableCell};
 use crate::quantity::rate_unit;
 use crate::text::number::{Printed, leading};
 use prony_checks::{CheckId, Explanation};
@@ -25,7 +25,7 @@ const ENOUGH: f64 = 1_000.0;
 /// they call a percentile.
 const FAR: f64 = 1.2;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         for output in &document.outputs {
@@ -40,7 +40,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     remarks
 }
 
-fn order(document: &Document, output: &Output) -> Option<Raised> {
+fn order(document: &Document, output: &ToolOutput) -> Option<UnnamedFinding> {
     let latency = &output.block.latency;
     let mut steps: Vec<(String, At<Printed>)> = Vec::new();
     steps.extend(latency.min.map(|min| ("minimum".to_owned(), min)));
@@ -68,7 +68,7 @@ fn order(document: &Document, output: &Output) -> Option<Raised> {
 }
 
 /// A row of a table whose mean is below its minimum or above its maximum.
-fn row_order(document: &Document, table: &Table) -> Option<Raised> {
+fn row_order(document: &Document, table: &Table) -> Option<UnnamedFinding> {
     let column = |names: &[&str]| {
         let is = |name: &String| names.contains(&name.trim().to_lowercase().as_str());
         let mut found = table.header.iter().enumerate().filter(|(_, name)| is(name));
@@ -80,7 +80,7 @@ fn row_order(document: &Document, table: &Table) -> Option<Raised> {
     let least = column(&["min", "minimum"]);
     let most = column(&["max", "maximum"]);
     // Cells are compared that have the same unit, or rates.
-    let value = |cell: &Cell| {
+    let value = |cell: &TableCell| {
         let (number, unit) = leading(cell.text.trim())?;
         let unit = unit.trim().to_lowercase();
         let unit = if rate_unit(&unit).is_some() {
@@ -124,7 +124,7 @@ fn below_all(latency: &Latency) -> Vec<(f64, At<Printed>)> {
 
 /// Half of the requests take at least the median, and so on: the mean is at least the sum of the shares
 /// between the percentiles, each at its lower end.
-fn least_mean(document: &Document, output: &Output) -> Option<Raised> {
+fn least_mean(document: &Document, output: &ToolOutput) -> Option<UnnamedFinding> {
     let latency = &output.block.latency;
     let mean = latency.mean.filter(|_| !output.block.capped())?;
     // Of few samples a percentile is any of several.
@@ -159,7 +159,11 @@ fn least_mean(document: &Document, output: &Output) -> Option<Raised> {
 
 /// Half of the requests take at most the median, and so on, and the rest at most the maximum: the mean is at most the sum of
 /// the shares between the percentiles, each at its upper end.
-fn greatest_mean(document: &Document, output: &Output, mean: At<Printed>) -> Option<Raised> {
+fn greatest_mean(
+    document: &Document,
+    output: &ToolOutput,
+    mean: At<Printed>,
+) -> Option<UnnamedFinding> {
     let latency = &output.block.latency;
     let max = latency.max?;
     (output.block.ended()? >= ENOUGH).then_some(())?;
@@ -187,7 +191,11 @@ fn greatest_mean(document: &Document, output: &Output, mean: At<Printed>) -> Opt
 }
 
 /// ghz, for one, counts a request that failed as one that took no time.
-fn below_minimum(document: &Document, output: &Output, mean: At<Printed>) -> Option<Raised> {
+fn below_minimum(
+    document: &Document,
+    output: &ToolOutput,
+    mean: At<Printed>,
+) -> Option<UnnamedFinding> {
     let min = output.block.latency.min?;
     if mean.what.high() * BUCKET >= min.what.low() {
         return None;
@@ -203,7 +211,7 @@ fn below_minimum(document: &Document, output: &Output, mean: At<Printed>) -> Opt
     Some(serious(document, lines, text))
 }
 
-fn mean(document: &Document, output: &Output) -> Option<Raised> {
+fn mean(document: &Document, output: &ToolOutput) -> Option<UnnamedFinding> {
     let latency = &output.block.latency;
     // The mean of a capped list of samples is a finding of its own.
     let mean = latency.mean.filter(|_| !output.block.capped())?;

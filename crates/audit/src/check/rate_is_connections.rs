@@ -1,6 +1,6 @@
 //! `rate-is-connections`: httperf's `--rate` counts connections, not requests.
 
-use super::{Raised, Seen, time, warning, whole};
+use super::{CheckInput, UnnamedFinding, time, warning, whole};
 use crate::model::Tool;
 use prony_checks::{CheckId, Explanation};
 
@@ -17,7 +17,7 @@ const IMPOSSIBLE: f64 = 200_000.0;
 /// A rate that is missed by more than this was not the load.
 const REACHED: f64 = 0.9;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         for command in document.commands.iter().filter(|command| !command.by_prony) {

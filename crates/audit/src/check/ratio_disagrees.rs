@@ -1,10 +1,10 @@
 //! `ratio-disagrees`: a printed ratio is not that of the figures it is of. A rate is one, too:
 //! requests divided by time.
 
-use super::{Raised, Seen, raise, serious};
+use super::{CheckInput, UnnamedFinding, raise, serious};
 use crate::figures::Figure;
 use crate::model::Table;
-use crate::model::{Document, Output, Ratio};
+use crate::model::{Document, Ratio, ToolOutput};
 use crate::text::number::Printed;
 use prony_checks::{CheckId, Explanation, Severity};
 use prony_stats::summary::average;
@@ -25,7 +25,7 @@ const LITTLE: f64 = 0.02;
 /// Share by which a ratio may be off because numbers were rounded on the way to the page.
 const ROUNDED: f64 = 0.000_5;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         for ratio in &document.ratios {
@@ -42,7 +42,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
 }
 
 /// `A / B = 0.96` beside the last figures of both above it, or the means of all above.
-fn claimed(seen: &Seen<'_>, index: usize, claim: &Ratio) -> Option<Raised> {
+fn claimed(seen: &CheckInput<'_>, index: usize, claim: &Ratio) -> Option<UnnamedFinding> {
     let (a, b, line, ratio) = (&*claim.over, &*claim.under, claim.line, claim.value);
     let above = |name: &str| -> Vec<&Figure> {
         let mut above = seen.called(index, name);
@@ -85,7 +85,7 @@ fn fits(printed: Printed, possible: &RangeInclusive<f64>, beside: f64) -> bool {
 }
 
 /// Requests ÷ time beside the rate.
-fn rate(document: &Document, output: &Output) -> Option<Raised> {
+fn rate(document: &Document, output: &ToolOutput) -> Option<UnnamedFinding> {
     let block = &output.block;
     // Pieces without a head may be of two outputs.
     let headed = block.connections.is_some() || block.url.is_some();
@@ -121,7 +121,7 @@ fn is_cut_off(printed: Printed, really: f64) -> bool {
     unit > 0.0 && behind > -1e-9 * really && behind < unit * (1.0 + 1e-9)
 }
 
-fn column(document: &Document, table: &Table) -> Option<Raised> {
+fn column(document: &Document, table: &Table) -> Option<UnnamedFinding> {
     let columns = table.numeric_columns();
     let ratios = *columns.iter().find(|&&column| {
         let name = table.name(column).to_lowercase();

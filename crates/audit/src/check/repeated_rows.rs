@@ -1,8 +1,8 @@
 //! `repeated-rows`: the same figures stand for two different things.
 
-use super::{Raised, Seen, raise};
-use crate::model::{Cell, Row};
-use crate::model::{Output, Place};
+use super::{CheckInput, UnnamedFinding, raise};
+use crate::model::{OutputContext, ToolOutput};
+use crate::model::{Row, TableCell};
 use crate::names::{is_ordinal, is_summary};
 use crate::text::number::Printed;
 use prony_checks::{CheckId, Explanation, Severity};
@@ -22,7 +22,7 @@ const NUMBERS: usize = 2;
 /// One row that stands in two tables may be the same measurement, shown twice on purpose.
 const COPIED: usize = 2;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = tables(seen);
     remarks.extend(outputs(seen));
     remarks
@@ -36,7 +36,7 @@ type Table = (usize, usize);
 /// Where a row stands: document, table, line.
 type At = (usize, usize, usize);
 
-fn tables(seen: &Seen<'_>) -> Vec<Raised> {
+fn tables(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut first: HashMap<Vec<u64>, At> = HashMap::new();
     // (where first, where again) → lines of both
     let mut again: BTreeMap<(Table, Table), Vec<(usize, usize)>> = BTreeMap::new();
@@ -119,7 +119,7 @@ fn tables(seen: &Seen<'_>) -> Vec<Raised> {
 }
 
 /// Has a table all rows of several others of its document, under the same names, none of which are in two of these?
-fn sums_up(seen: &Seen<'_>, (d, t): Table) -> bool {
+fn sums_up(seen: &CheckInput<'_>, (d, t): Table) -> bool {
     let labels = |t: usize| -> BTreeSet<&str> {
         let (table, _) = &seen.documents[d].tables[t];
         table.rows.iter().map(Row::label).collect()
@@ -138,7 +138,7 @@ fn sums_up(seen: &Seen<'_>, (d, t): Table) -> bool {
 }
 
 /// Have the rows in these lines of two tables the same label, which is a name?
-fn called_alike(seen: &Seen<'_>, first: Table, table: Table, lines: (usize, usize)) -> bool {
+fn called_alike(seen: &CheckInput<'_>, first: Table, table: Table, lines: (usize, usize)) -> bool {
     let label = |(d, t): Table, line: usize| {
         let (table, _) = seen.documents[d].tables.get(t)?;
         let row = table.rows.iter().find(|row| row.line() == line)?;
@@ -152,7 +152,7 @@ fn called_alike(seen: &Seen<'_>, first: Table, table: Table, lines: (usize, usiz
 fn key(row: &Row) -> Option<Vec<u64>> {
     // A percentage or a factor is worked out of a figure beside it, and agrees where that does.
     let worked_out =
-        |cell: &&Cell| cell.text.contains('%') || cell.text.trim_end().ends_with(['x', '×']);
+        |cell: &&TableCell| cell.text.contains('%') || cell.text.trim_end().ends_with(['x', '×']);
     let numbers: Vec<Printed> = row
         .cells
         .iter()
@@ -177,8 +177,11 @@ fn significant(n: Printed) -> f64 {
 
 /// Do two tables stand under the same headings and have the same text in every cell? Such a table is
 /// shown twice: as a program printed it, and as the page shows it.
-fn shown_twice(one: &(crate::model::Table, Place), other: &(crate::model::Table, Place)) -> bool {
-    let headings = |place: &Place| -> Vec<String> {
+fn shown_twice(
+    one: &(crate::model::Table, OutputContext),
+    other: &(crate::model::Table, OutputContext),
+) -> bool {
+    let headings = |place: &OutputContext| -> Vec<String> {
         let all = place.headings.iter();
         all.map(|heading| heading.0.clone()).collect()
     };
@@ -199,8 +202,8 @@ fn shown_twice(one: &(crate::model::Table, Place), other: &(crate::model::Table,
 
 /// Outputs whose count, rate and mean are the same. Where the same command line stands above them, the page may show one twice on
 /// purpose, below another heading.
-fn outputs(seen: &Seen<'_>) -> Vec<Raised> {
-    let mut first: HashMap<(u64, u64, u64), (usize, &Output)> = HashMap::new();
+fn outputs(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
+    let mut first: HashMap<(u64, u64, u64), (usize, &ToolOutput)> = HashMap::new();
     let mut remarks = Vec::new();
     for (d, document) in seen.documents.iter().enumerate() {
         let mut copies = Vec::new();
@@ -254,8 +257,8 @@ fn outputs(seen: &Seen<'_>) -> Vec<Raised> {
 }
 
 /// Do the command lines above two outputs ask for the same, under the same load?
-fn asks_the_same(one: &Output, other: &Output) -> bool {
-    let asked = |output: &Output| {
+fn asks_the_same(one: &ToolOutput, other: &ToolOutput) -> bool {
+    let asked = |output: &ToolOutput| {
         let command = output.command.as_ref()?;
         let url = command.url().map(str::to_owned);
         Some((command.tool, url, command.connections(), command.threads()))

@@ -1,8 +1,8 @@
 //! `samples-capped`: hey keeps a million response times, and divides the sum of all by that.
 
-use super::{Raised, Seen, serious, time, whole};
+use super::{CheckInput, UnnamedFinding, serious, time, whole};
 use crate::command::Command;
-use crate::model::Output;
+use crate::model::ToolOutput;
 use crate::model::{Block, Tool};
 use prony_checks::{CheckId, Explanation};
 
@@ -34,12 +34,12 @@ impl Block {
 }
 
 /// Does the command line ask for no more than hey keeps?
-fn few_were_asked(output: &Output) -> bool {
+fn few_were_asked(output: &ToolOutput) -> bool {
     let asked = output.command.as_ref().and_then(Command::requests);
     asked.is_some_and(|asked| asked <= KEPT)
 }
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         for output in document

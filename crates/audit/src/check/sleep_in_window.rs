@@ -4,9 +4,9 @@
 //! connect to after the last ended, and each of them sleeps for a second before it sends: a rate of
 //! r over n requests was really n ÷ (n ÷ r − 1 s).
 
-use super::{Raised, Seen, serious, whole};
+use super::{CheckInput, UnnamedFinding, serious, whole};
 use crate::model::Tool;
-use crate::model::{Document, Output};
+use crate::model::{Document, ToolOutput};
 use prony_checks::{CheckId, Explanation};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
@@ -20,7 +20,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 pub(crate) const SLEEP: f64 = 1.0;
 
 /// The number of requests of an output whose time has the sleep in it.
-pub(crate) fn slept(document: &Document, output: &Output) -> Option<u64> {
+pub(crate) fn slept(document: &Document, output: &ToolOutput) -> Option<u64> {
     (output.block.tool == Tool::EchoClient).then_some(())?;
     let own = output.command.as_ref();
     let command = own.or_else(|| document.command_of(Some(Tool::EchoClient)))?;
@@ -29,7 +29,7 @@ pub(crate) fn slept(document: &Document, output: &Output) -> Option<u64> {
     (n as f64 / output.block.rate?.what.value > SLEEP).then_some(n)
 }
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         let corrected: Vec<_> = document

@@ -1,7 +1,7 @@
 //! `spread-exceeds-effect`: runs of one system differ by more than the systems do that are
 //! compared.
 
-use super::{Raised, Seen, lines_in, note, serious};
+use super::{CheckInput, UnnamedFinding, lines_in, note, serious};
 use crate::figures::Figure;
 use crate::load::Load;
 use crate::names::System;
@@ -21,7 +21,7 @@ const TOLD: usize = 5;
 
 /// The runs of a system under a load, in short.
 #[derive(Clone)]
-struct Cell<'a> {
+struct RunSpread<'a> {
     runs: &'a [&'a Figure],
     name: &'a str,
     mean: f64,
@@ -29,7 +29,7 @@ struct Cell<'a> {
     most: f64,
 }
 
-impl<'a> Cell<'a> {
+impl<'a> RunSpread<'a> {
     /// None of fewer than two runs: they have no spread.
     fn of(name: &'a str, runs: &'a [&'a Figure]) -> Option<Self> {
         let rates: Vec<f64> = runs.iter().map(|figure| figure.rate.value).collect();
@@ -59,15 +59,15 @@ impl<'a> Cell<'a> {
     }
 }
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for index in 0..seen.documents.len() {
-        let cells: Vec<(&System, Load, Cell<'_>)> = seen
+        let cells: Vec<(&System, Load, RunSpread<'_>)> = seen
             .cells
             .iter()
             .filter(|(_, runs)| runs[0].document == index)
             .filter_map(|((system, load), runs)| {
-                Some((system, *load, Cell::of(&system.name, runs)?))
+                Some((system, *load, RunSpread::of(&system.name, runs)?))
             })
             .collect();
         match claimed(seen, index) {
@@ -79,7 +79,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
 }
 
 /// The text gives a ratio that the runs do not show.
-fn claimed(seen: &Seen<'_>, index: usize) -> Option<Raised> {
+fn claimed(seen: &CheckInput<'_>, index: usize) -> Option<UnnamedFinding> {
     let document = &seen.documents[index];
     let mut lines = Vec::new();
     let mut claims = Vec::new();
@@ -88,7 +88,7 @@ fn claimed(seen: &Seen<'_>, index: usize) -> Option<Raised> {
         let find = |name: &str| {
             let figure = *seen.called(index, name).first()?;
             let runs = seen.cells.get(&(figure.system.clone(), figure.load))?;
-            Cell::of(&figure.system.name, runs)
+            RunSpread::of(&figure.system.name, runs)
         };
         let (Some(over), Some(under)) = (find(&ratio.over), find(&ratio.under)) else {
             continue;
@@ -115,8 +115,12 @@ fn claimed(seen: &Seen<'_>, index: usize) -> Option<Raised> {
 }
 
 /// Systems next to each other in order whose order the runs do not show.
-fn neighbours(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]) -> Vec<Raised> {
-    let mut groups: BTreeMap<(&str, Load), Vec<&Cell<'_>>> = BTreeMap::new();
+fn neighbours(
+    seen: &CheckInput<'_>,
+    index: usize,
+    cells: &[(&System, Load, RunSpread<'_>)],
+) -> Vec<UnnamedFinding> {
+    let mut groups: BTreeMap<(&str, Load), Vec<&RunSpread<'_>>> = BTreeMap::new();
     for (system, load, cell) in cells.iter().filter(|(system, ..)| !system.unsure) {
         groups
             .entry((&system.section, *load))

@@ -3,7 +3,7 @@
 //! A SYN that finds the accept queue full is dropped; the client sends it again after 1 s, then
 //! after 2, 4, 8 and so on more (RFC 6298; before 2011 after 3 s and 6 more).
 
-use super::{Raised, Seen, raise, time, warning};
+use super::{CheckInput, UnnamedFinding, raise, time, warning};
 use crate::figures::Figure;
 use prony_checks::{CheckId, Explanation, Severity};
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ const SHARE: f64 = 0.15;
 /// them.
 const QUEUE: u64 = 128;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         let late: Vec<_> = document

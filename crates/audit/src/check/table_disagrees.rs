@@ -1,6 +1,6 @@
 //! `table-disagrees`: a table of results has another rate than the output of the same system.
 
-use super::{Raised, Seen, of_all, raise, whole};
+use super::{CheckInput, UnnamedFinding, of_all, raise, whole};
 use crate::figures::Figure;
 use prony_checks::{CheckId, Explanation, Severity};
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ const MEAN: f64 = 0.25;
 /// Rows that suffice to show that the figures are such means.
 const ALL: usize = 4;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         if document.repetitions.is_some() {

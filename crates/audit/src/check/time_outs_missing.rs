@@ -1,9 +1,9 @@
 //! `time-outs-missing`: requests that timed out are not in the distribution of response times.
 
-use super::{Raised, Seen, raise, requests, time};
+use super::{CheckInput, UnnamedFinding, raise, requests, time};
 use crate::command::{Command, WRK_TIMEOUT};
 use crate::model::Tool;
-use crate::model::{Document, Output};
+use crate::model::{Document, ToolOutput};
 use prony_checks::{CheckId, Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
@@ -16,7 +16,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 /// From this share on percentiles that are often read (p99.9) lie among what is missing.
 const SERIOUS: f64 = 0.001;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         let cut: Vec<_> = document
@@ -24,7 +24,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
             .iter()
             .filter(|output| !output.by_prony() && leaves_out(document, output))
             .collect();
-        let share = |output: &Output| {
+        let share = |output: &ToolOutput| {
             let errors = output.block.errors.iter().filter(|e| e.what.timed_out);
             let uncounted = errors.filter(|error| error.what.uncounted);
             let uncounted: u64 = uncounted.map(|error| error.what.count).sum();
@@ -72,7 +72,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
 }
 
 /// The time-out, in seconds, where it is known.
-fn timeout(document: &Document, output: &Output) -> Option<f64> {
+fn timeout(document: &Document, output: &ToolOutput) -> Option<f64> {
     let own = output.command.as_ref();
     let said = own
         .or_else(|| document.command_of(Some(output.block.tool)))
@@ -83,7 +83,7 @@ fn timeout(document: &Document, output: &Output) -> Option<f64> {
 
 /// Does a tool leave time-outs out? k6 counts them at their full length, and wrk2 counts an answer
 /// that came in the end.
-fn leaves_out(document: &Document, output: &Output) -> bool {
+fn leaves_out(document: &Document, output: &ToolOutput) -> bool {
     let known = matches!(
         output.block.tool,
         Tool::Wrk

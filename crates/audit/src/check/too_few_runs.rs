@@ -1,8 +1,8 @@
 //! `too-few-runs`: systems are compared that were run once or twice.
 
-use super::{Raised, Seen, lines_in, raise};
+use super::{CheckInput, UnnamedFinding, lines_in, raise};
 use crate::figures::Figure;
-use crate::load::{Kind, Load};
+use crate::load::{Load, LoadParameter};
 use crate::model::Document;
 use crate::names::System;
 use prony_checks::{CheckId, Explanation, Severity};
@@ -18,7 +18,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 /// Two runs have a spread of which nothing is known: Student's factor is 12.7 for two, 4.3 for three.
 const LEAST: usize = 3;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let remarks = seen
         .documents
         .iter()
@@ -70,7 +70,7 @@ fn is_repeated(index: usize, all: &Cells<'_>) -> bool {
 }
 
 /// Remark about compared figures that are of few runs; `None` when there is nothing to report.
-fn few(document: &Document, index: usize, compared: &Compared<'_, '_>) -> Option<Raised> {
+fn few(document: &Document, index: usize, compared: &Compared<'_, '_>) -> Option<UnnamedFinding> {
     // What nothing names may be several systems, one after another.
     let named = compared.iter().filter(|((system, _), _)| is_named(system));
     let named = named.map(|(_, runs)| runs.len()).max();
@@ -106,7 +106,7 @@ fn is_named(system: &System) -> bool {
 /// Was a rate asked for, and reached within a hundredth?
 fn keeps_its_rate(figure: &Figure) -> bool {
     match figure.load.other {
-        Some((Kind::Rate, asked)) => (figure.rate.value / asked as f64 - 1.0).abs() < 0.01,
+        Some((LoadParameter::Rate, asked)) => (figure.rate.value / asked as f64 - 1.0).abs() < 0.01,
         _ => false,
     }
 }

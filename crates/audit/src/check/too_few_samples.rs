@@ -1,8 +1,8 @@
 //! `too-few-samples`: percentiles of requests that are hardly there.
 
-use super::{Raised, Seen, note, of_all, raise, requests};
+use super::{CheckInput, UnnamedFinding, note, of_all, raise, requests};
 use crate::model::{At, Tool};
-use crate::model::{Document, Output};
+use crate::model::{Document, ToolOutput};
 use crate::model::{Row, Table};
 use crate::quantity::counts_requests;
 use crate::text::number::{Printed, leading};
@@ -27,7 +27,7 @@ const FINEST: f64 = 99.99;
 /// A little less is no finding: tools count the requests at the end in different ways.
 const SLACK: f64 = 0.95;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         remarks.extend(of_tables(document));
@@ -83,7 +83,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
 }
 
 /// Did every connection send a single request?
-fn each_once(output: &Output) -> bool {
+fn each_once(output: &ToolOutput) -> bool {
     let block = &output.block;
     let counted = matches!(
         block.tool,
@@ -117,14 +117,14 @@ fn above(percent: f64) -> String {
 }
 
 /// The percentile with too few of n requests above it.
-fn thin(output: &Output, n: f64) -> Option<(f64, At<Printed>)> {
+fn thin(output: &ToolOutput, n: f64) -> Option<(f64, At<Printed>)> {
     let percentiles = output.block.latency.percentiles.iter();
     let thin = percentiles.filter(|(percent, _)| is_thin(*percent, n));
     thin.min_by(|a, b| a.0.total_cmp(&b.0)).copied()
 }
 
 /// Percentiles beside the number of requests, or below it.
-fn of_tables(document: &Document) -> Option<Raised> {
+fn of_tables(document: &Document) -> Option<UnnamedFinding> {
     let mut found: Vec<(u64, f64, usize)> = Vec::new();
     for (table, _) in &document.tables {
         let columns = 0..table.header.len();

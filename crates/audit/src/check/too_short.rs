@@ -1,10 +1,10 @@
 //! `too-short`: a run that was over before the server was warm, or before anything averaged out.
 
-use super::{Raised, Seen, note, time, warning};
+use super::{CheckInput, UnnamedFinding, note, time, warning};
 use crate::command::Command;
 use crate::figures::Figure;
 use crate::model::Table;
-use crate::model::{Document, Output};
+use crate::model::{Document, ToolOutput};
 use crate::names::spaced;
 use crate::text::number::seconds;
 use crate::words::Words;
@@ -29,7 +29,7 @@ const SLACK: f64 = 0.999;
 /// Longer than an hour, a figure divided into a number of requests was no rate.
 const LONGEST: f64 = 3_600.0;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>) -> Vec<UnnamedFinding> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         let figures = seen
@@ -78,7 +78,12 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     remarks
 }
 
-fn short(document: &Document, runs: &[(&Figure, f64)], what: &str, text: &str) -> Option<Raised> {
+fn short(
+    document: &Document,
+    runs: &[(&Figure, f64)],
+    what: &str,
+    text: &str,
+) -> Option<UnnamedFinding> {
     let mut systems: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (figure, seconds) in runs {
         let (least, most) = systems
@@ -123,7 +128,7 @@ fn lasted(document: &Document, figure: &Figure) -> Option<f64> {
     let tool = output.map(|output| output.block.tool);
     // Where another output of the tool says how long it lasted, the command line is of that, and not of a few lines elsewhere.
     let of_another =
-        |other: &Output| Some(other.block.tool) == tool && other.block.lasted().is_some();
+        |other: &ToolOutput| Some(other.block.tool) == tool && other.block.lasted().is_some();
     if own.is_none() && document.outputs.iter().any(of_another) {
         return None;
     }

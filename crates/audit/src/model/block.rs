@@ -43,7 +43,7 @@ pub struct Block {
     /// that was asked to keep connections, and says so.
     pub kept: Option<At<u64>>,
     /// Failed requests, by kind; kinds with a count of 0 are left out.
-    pub errors: Vec<At<Failed>>,
+    pub errors: Vec<At<FailedRequests>>,
     /// Fields that hold no number where there should be one.
     pub garbled: Vec<At<String>>,
     /// The tool's own sampling of the rate yielded nothing.
@@ -106,7 +106,7 @@ const KINDS: usize = 64;
 
 /// Requests that failed in one way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failed {
+pub struct FailedRequests {
     /// How, in the tool's own words.
     pub how: String,
     /// How many.
@@ -166,7 +166,7 @@ impl Block {
             rest.what.count = rest.what.count.saturating_add(count);
             return;
         }
-        let what = Failed {
+        let what = FailedRequests {
             how: how.into(),
             count,
             timed_out,

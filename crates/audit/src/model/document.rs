@@ -11,9 +11,9 @@ pub struct Document {
     /// The name: a file's path.
     pub name: String,
     /// Outputs of load generators, in order.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<ToolOutput>,
     /// Tables, in order.
-    pub tables: Vec<(Table, Place)>,
+    pub tables: Vec<(Table, OutputContext)>,
     /// Command lines, in order.
     pub commands: Vec<Command>,
     /// Ratios that lines give as divisions, in order.
@@ -39,18 +39,18 @@ pub struct Ratio {
 
 /// An output, and what it belongs to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Output {
+pub struct ToolOutput {
     /// The output.
     pub block: Block,
     /// Where it stands.
-    pub place: Place,
+    pub place: OutputContext,
     /// The command line directly above it.
     pub command: Option<Command>,
 }
 
 /// Where something stands: texts with their lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct OutputContext {
     /// The headings above it, the outermost first.
     pub headings: Vec<Arc<(String, usize)>>,
     /// The line above it that serves as its label.

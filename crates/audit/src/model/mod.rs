@@ -5,9 +5,9 @@ mod document;
 mod table;
 mod tool;
 
-pub use block::{At, Block, Failed, Latency};
-pub use document::{Document, Output, Place, Ratio};
-pub use table::{Cell, Row, Table};
+pub use block::{At, Block, FailedRequests, Latency};
+pub use document::{Document, OutputContext, Ratio, ToolOutput};
+pub use table::{Row, Table, TableCell};
 pub use tool::Tool;
 
 pub(crate) use table::{is_garbled, number};

@@ -17,12 +17,12 @@ pub struct Table {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The cells, from left to right.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<TableCell>,
 }
 
 /// A cell of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
+pub struct TableCell {
     /// The line, from 1.
     pub line: usize,
     /// The text without markup.
@@ -31,7 +31,7 @@ pub struct Cell {
     pub number: Option<Printed>,
 }
 
-impl Cell {
+impl TableCell {
     pub(crate) fn new(line: usize, text: String) -> Self {
         let number = number(&text);
         Self { line, text, number }
@@ -111,7 +111,7 @@ fn ends_word(rest: &str) -> bool {
 
 /// Is a cell meant to be a number, and is none? A number that runs on, without a space, into
 /// further digits or points.
-pub(crate) fn is_garbled(cell: &Cell) -> bool {
+pub(crate) fn is_garbled(cell: &TableCell) -> bool {
     if cell.number.is_some() || cell.text.contains(char::is_whitespace) {
         return false;
     }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn garbled_cells() {
-        let cell = |text: &str| Cell::new(1, text.into());
+        let cell = |text: &str| TableCell::new(1, text.into());
         for text in ["99.79%0.", "12.3.4", "12..5"] {
             assert!(is_garbled(&cell(text)), "{text}");
         }

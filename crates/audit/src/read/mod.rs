@@ -8,7 +8,7 @@ mod spaced;
 
 use crate::command::Command;
 use crate::model::Tool;
-use crate::model::{At, Block, Document, Output, Place};
+use crate::model::{At, Block, Document, OutputContext, ToolOutput};
 use crate::quantity::rate_unit;
 use crate::text::json::Finder;
 use crate::text::lines::{Lines, is_fence, without_markup};
@@ -209,7 +209,7 @@ impl Reader {
             let own = command
                 .clone()
                 .filter(|c| family(c.tool) == family(block.tool));
-            self.document.outputs.push(Output {
+            self.document.outputs.push(ToolOutput {
                 block,
                 place,
                 command: own,
@@ -259,7 +259,7 @@ impl Reader {
     }
 
     /// Where something stands that begins in a line.
-    fn place(&self, lines: &Lines<'_>, at: usize) -> Place {
+    fn place(&self, lines: &Lines<'_>, at: usize) -> OutputContext {
         // What stands in another block of code names nothing here.
         let mut own = self.fenced;
         let mut other = false;
@@ -283,7 +283,7 @@ impl Reader {
             let mut between = (after..at).rev();
             between.find(|i| is_sentence(lines.get(*i))).map(|i| i + 1)
         });
-        Place {
+        OutputContext {
             headings: self.headings.above(),
             label,
             command: self.command.map(|index| self.document.commands[index].line),

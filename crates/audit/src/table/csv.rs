@@ -1,6 +1,6 @@
 //! Values between commas, semicolons or tabs: a file of them, or lines of them in a text.
 
-use crate::model::{Cell, Row, Table, number};
+use crate::model::{Row, Table, TableCell, number};
 use crate::text::lines::{Lines, without_markup};
 
 /// Within a text, at least this many lines must look like a table to count as one.
@@ -77,7 +77,7 @@ fn row(line: &str, separator: char, at: usize) -> Row {
     let cells = split(line, separator);
     let cells = cells.map(|cell| {
         let cell = without_markup(cell.trim_matches('"'));
-        Cell::new(at + 1, with_point(cell, separator))
+        TableCell::new(at + 1, with_point(cell, separator))
     });
     Row {
         cells: cells.collect(),

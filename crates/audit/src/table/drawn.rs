@@ -1,6 +1,6 @@
 //! Tables that programs draw with lines: `│ Stat │ 50% │` between `├──────┼─────┤`, or `+---+`.
 
-use crate::model::{Cell, Row, Table};
+use crate::model::{Row, Table, TableCell};
 use crate::text::lines::{Lines, without_markup};
 
 pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
@@ -52,7 +52,7 @@ fn merged(lines: Vec<Row>) -> Option<Row> {
     for line in lines {
         for (cell, more) in row.cells.iter_mut().zip(line.cells) {
             let text = format!("{} {}", cell.text, more.text);
-            *cell = Cell::new(cell.line, text.trim().to_owned());
+            *cell = TableCell::new(cell.line, text.trim().to_owned());
         }
     }
     Some(row)
@@ -74,7 +74,7 @@ fn row(line: &str, at: usize) -> Row {
     let line = line.trim_start_matches(bars).trim_end_matches(bars);
     let cells = line
         .split(bars)
-        .map(|cell| Cell::new(at + 1, without_markup(cell.trim())));
+        .map(|cell| TableCell::new(at + 1, without_markup(cell.trim())));
     Row {
         cells: cells.collect(),
     }

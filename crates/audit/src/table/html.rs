@@ -1,7 +1,7 @@
 //! Tables of HTML.
 
 use super::LARGEST;
-use crate::model::{Cell, Row, Table};
+use crate::model::{Row, Table, TableCell};
 use crate::text::lines::Lines;
 
 pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
@@ -24,7 +24,7 @@ pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
 struct Builder {
     header: Vec<String>,
     rows: Vec<Row>,
-    row: Vec<Cell>,
+    row: Vec<TableCell>,
     /// The cell that is open, where it began, and whether it is of a header.
     cell: Option<(String, usize, bool)>,
     headers: usize,
@@ -84,7 +84,7 @@ impl Builder {
         if let Some((text, line, header)) = self.cell.take() {
             self.headers += usize::from(header);
             self.cells += 1;
-            self.row.push(Cell::new(line, plain(&text)));
+            self.row.push(TableCell::new(line, plain(&text)));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Lists below a heading: `- Echo: 84,166 req/s` for each system, or `c64-t8: 48000` for each load.
 
 use crate::load::Load;
-use crate::model::{Cell, Row, Table, number};
+use crate::model::{Row, Table, TableCell, number};
 use crate::names::{is_ordinal, is_summary};
 use crate::quantity::is_other;
 use crate::text::lines::{Lines, without_markup};
@@ -49,7 +49,7 @@ fn items(
     let mut rows = Vec::new();
     let mut next = at;
     while let Some((name, figure)) = item(lines.get(next)) {
-        let cells = [name, figure].map(|text| Cell::new(next + 1, text));
+        let cells = [name, figure].map(|text| TableCell::new(next + 1, text));
         rows.push(Row {
             cells: cells.into(),
         });

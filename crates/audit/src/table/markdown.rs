@@ -1,7 +1,7 @@
 //! Tables of Markdown: cells between bars, dashes below the header.
 
 use super::LARGEST;
-use crate::model::{Cell, Row, Table};
+use crate::model::{Row, Table, TableCell};
 use crate::text::lines::{Lines, without_markup};
 
 pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
@@ -70,12 +70,12 @@ fn is_line(line: &str) -> bool {
     line.len() >= 12 && line.bytes().all(|b| b == b'-')
 }
 
-fn cells(line: &str, at: usize) -> Vec<Cell> {
+fn cells(line: &str, at: usize) -> Vec<TableCell> {
     let line = line.trim();
     let line = line.strip_prefix('|').unwrap_or(line);
     let line = line.strip_suffix('|').unwrap_or(line);
     line.split('|')
-        .map(|cell| Cell::new(at + 1, without_markup(cell)))
+        .map(|cell| TableCell::new(at + 1, without_markup(cell)))
         .collect()
 }
 

@@ -6,7 +6,7 @@ mod html;
 mod list;
 mod markdown;
 
-use crate::model::{Cell, Row, Table};
+use crate::model::{Row, Table, TableCell};
 use crate::text::lines::Lines;
 
 pub(crate) use csv::separator_of;
@@ -31,7 +31,7 @@ impl Row {
             return;
         };
         let label = label.text.as_str();
-        let named = |cell: &Cell| {
+        let named = |cell: &TableCell| {
             let rest = cell.text.strip_prefix(label);
             rest.is_some_and(|rest| rest.starts_with([' ', ':']))
         };
@@ -40,7 +40,7 @@ impl Row {
             return;
         }
         for cell in rest {
-            *cell = Cell::new(cell.line, cell.text[label.len()..].trim().to_owned());
+            *cell = TableCell::new(cell.line, cell.text[label.len()..].trim().to_owned());
         }
     }
 }
@@ -51,7 +51,7 @@ impl Table {
         let numbers = |row: &Row| row.cells.iter().skip(1).any(|cell| cell.number.is_some());
         let mut above: Option<String> = None;
         for row in &mut self.rows {
-            let named = |cell: &Cell| !cell.text.is_empty() && cell.number.is_none();
+            let named = |cell: &TableCell| !cell.text.is_empty() && cell.number.is_none();
             let own = numbers(row);
             let second = row.cells.get(1).is_some_and(named);
             let Some(first) = row.cells.first_mut() else {

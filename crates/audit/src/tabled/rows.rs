@@ -1,6 +1,6 @@
 //! Names of a table's rows and columns, and those that only count or order them.
 
-use super::{Reading, is_metric};
+use super::{TableReader, is_metric};
 use crate::axis::load as load_named;
 use crate::load::Load;
 use crate::model::{Row, Table};
@@ -32,7 +32,7 @@ pub(super) fn names_pages(name: &str) -> bool {
 /// Returns the name of each row: the texts in front of its figures. Where rows would have the same name, it includes
 /// other cells that tell them apart. `None` for a row without such texts.
 pub(super) fn names_of(
-    reading: &Reading<'_>,
+    reading: &TableReader<'_>,
     columns: &[usize],
     loads: &[usize],
 ) -> Vec<Option<String>> {
@@ -116,7 +116,7 @@ fn are_counted(labels: &[&str]) -> bool {
 }
 
 /// Do the rows name systems behind the loads that they begin with: `| 50 | gin | 48802 |`, `| 50 | echo | 41104 |`?
-pub(super) fn named_behind_loads(reading: &Reading<'_>, labels: &[&str]) -> bool {
+pub(super) fn named_behind_loads(reading: &TableReader<'_>, labels: &[&str]) -> bool {
     let named = |row: &&Row| {
         let cell = row.cells.get(1);
         cell.is_some_and(|cell| {

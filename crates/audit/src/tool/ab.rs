@@ -1,6 +1,6 @@
 //! ApacheBench.
 
-use super::{Found, Step, at, finish, pair, walk};
+use super::{FoundBlocks, LineRole, at, finish, pair, walk};
 use crate::model::{Block, Tool};
 use crate::text::lines::Lines;
 use crate::text::number::{count, leading, whole};
@@ -8,7 +8,7 @@ use crate::text::number::{count, leading, whole};
 /// ab prints times in milliseconds.
 const MS: f64 = 1e-3;
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
     let line = lines.get(start).trim();
     let begins = line.starts_with("This is ApacheBench")
         || line.starts_with("Server Software:")
@@ -23,7 +23,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
         return None;
     }
     let mut block = Block::new(Tool::Ab, start);
-    let mut address = Address::default();
+    let mut address = AbAddress::default();
     let last = walk(lines, start, |i, line| {
         take(&mut block, &mut address, i, line)
     });
@@ -39,14 +39,14 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
 
 /// The parts of the address, which ab prints one by one.
 #[derive(Default)]
-struct Address {
+struct AbAddress {
     host: Option<String>,
     port: Option<String>,
     path: Option<String>,
     line: usize,
 }
 
-fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step {
+fn take(block: &mut Block, address: &mut AbAddress, i: usize, line: &str) -> LineRole {
     let again = match pair(line).map(|(key, _)| key) {
         Some("Requests per second" | "Failed requests" | "Total transferred") => {
             block.rate.is_some()
@@ -64,32 +64,32 @@ fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step 
         _ => line.starts_with("This is ApacheBench"),
     };
     if again && i + 1 > block.first {
-        return Step::Over;
+        return LineRole::Over;
     }
     if let Some((p, rest)) = line.split_once("% ") {
         // `99%      5`, ` 100%     35 (longest request)`
         let time = rest.trim().trim_end_matches("(longest request)").trim();
         let (Some(p), Some(time)) = (whole(p), count(time)) else {
-            return Step::Unknown;
+            return LineRole::Unknown;
         };
         let time = time.times(MS);
         if p == 100 {
             block.latency.max = at(i, time);
-            return Step::Last;
+            return LineRole::Last;
         }
         block
             .latency
             .percentiles
             .extend(at(i, time).map(|t| (p as f64, t)));
-        return Step::Taken;
+        return LineRole::Taken;
     }
     if let Some(rest) = line.strip_prefix("Total of ") {
         let n = rest.strip_suffix(" requests completed").and_then(whole);
         block.requests = block.requests.or_else(|| at(i, n?));
         return if n.is_some() {
-            Step::Last
+            LineRole::Last
         } else {
-            Step::Unknown
+            LineRole::Unknown
         };
     }
     let Some((key, value)) = pair(line) else {
@@ -109,7 +109,11 @@ fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step 
             "WARNING",
         ])
         .any(|word| line.starts_with(word));
-        return if known { Step::Taken } else { Step::Unknown };
+        return if known {
+            LineRole::Taken
+        } else {
+            LineRole::Unknown
+        };
     };
     let number = || leading(value).map(|(number, _)| number);
     match key {
@@ -154,9 +158,9 @@ fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step 
         "Server Software" | "Total transferred" | "HTML transferred" | "Total body sent"
         | "Time per request" | "Transfer rate" | "Processing" | "Waiting" | "SSL/TLS Protocol"
         | "TLS Server Name" | "Server Temp Key" => {}
-        _ => return Step::Unknown,
+        _ => return LineRole::Unknown,
     }
-    Step::Taken
+    LineRole::Taken
 }
 
 /// A column of `min  mean[+/-sd] median   max`.

@@ -1,7 +1,7 @@
 //! autocannon: its tables, and `--json`.
 
 use super::object::Object;
-use super::{Found, at};
+use super::{FoundBlocks, at};
 use crate::model::{Block, Tool};
 use crate::text::lines::Lines;
 use crate::text::number::{Printed, count, leading, seconds, whole};
@@ -9,7 +9,7 @@ use crate::text::number::{Printed, count, leading, seconds, whole};
 /// JSON times are in milliseconds.
 const MS: f64 = 1e-3;
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
     let line = lines.get(start).trim();
     let running = line
         .strip_prefix("Running ")

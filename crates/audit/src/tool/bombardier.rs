@@ -1,7 +1,7 @@
 //! bombardier: its text, and its JSON.
 
 use super::object::Object;
-use super::{Found, Step, at, finish, walk};
+use super::{FoundBlocks, LineRole, at, finish, walk};
 use crate::model::{Block, Tool};
 use crate::text::lines::Lines;
 use crate::text::number::{Printed, count, leading, percent, seconds, whole};
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// JSON times are in microseconds.
 const US: f64 = 1e-6;
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
     let line = lines.get(start).trim();
     let header = line.starts_with("Statistics") && line.contains("Avg") && line.contains("Stdev");
     if !line.starts_with("Bombarding ") && !header {
@@ -21,11 +21,11 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     finish(block, last)
 }
 
-fn take(block: &mut Block, i: usize, line: &str) -> Step {
+fn take(block: &mut Block, i: usize, line: &str) -> LineRole {
     let words: Vec<&str> = line.split_whitespace().collect();
     if let Some(rest) = line.strip_prefix("Bombarding ") {
         if i + 1 > block.first {
-            return Step::Over;
+            return LineRole::Over;
         }
         // `http://host for 10s using 125 connection(s)`, `… with 1000 request(s) using …`
         block.url = words.get(1).and_then(|url| at(i, (*url).to_owned()));
@@ -67,7 +67,7 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
             }
         }
     } else if words.first() == Some(&"Throughput:") {
-        return Step::Last;
+        return LineRole::Last;
     } else if line.contains("timeout") && leading(words.last().unwrap_or(&"")).is_some() {
         // `timeout - 12`: among the others of the line before.
         let n = words.last().and_then(|n| whole(n)).unwrap_or(0);
@@ -88,9 +88,9 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
         || line.starts_with('[')
         || line.contains("connection") && line.contains(" - "))
     {
-        return Step::Unknown;
+        return LineRole::Unknown;
     }
-    Step::Taken
+    LineRole::Taken
 }
 
 /// `-o json`: everything in one line, unless something has set it in several.

@@ -1,11 +1,11 @@
 //! The client of the published benchmark of TCP echo servers: a line for each run.
 
-use super::{Found, at};
+use super::{FoundBlocks, at};
 use crate::model::{Block, Tool};
 use crate::text::lines::Lines;
 use crate::text::number::count;
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
     throughput(lines.get(start))?;
     let mut blocks = Vec::new();
     let mut next = start;
@@ -24,7 +24,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
             break;
         }
     }
-    Some(Found { blocks, next })
+    Some(FoundBlocks { blocks, next })
 }
 
 /// `Throughput: 117036.86 [#/sec]`

@@ -1,7 +1,7 @@
 //! fortio: what it prints, and the JSON file of a run.
 
 use super::object::Object;
-use super::{Found, Step, at, finish, walk};
+use super::{FoundBlocks, LineRole, at, finish, walk};
 use crate::model::{At, Block, Tool};
 use crate::text::json::{line_of, number};
 use crate::text::lines::Lines;
@@ -12,7 +12,7 @@ use serde_json::Value;
 /// From the first percentile to the last line there are no more lines than this.
 const ENDING: usize = 20;
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
     let line = lines.get(start).trim();
     let begins = line.starts_with("Fortio ") && line.contains(" running at ")
         || line.starts_with("Starting at ") && line.contains(" qps with ")
@@ -27,7 +27,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     finish(block, last)
 }
 
-fn take(block: &mut Block, i: usize, line: &str) -> Step {
+fn take(block: &mut Block, i: usize, line: &str) -> LineRole {
     let words: Vec<&str> = line.split_whitespace().collect();
     let behind = |name: &str| {
         let place = words.iter().position(|word| *word == name)?;
@@ -36,7 +36,7 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
     let figure = |name: &str| behind(name).and_then(float).and_then(|n| at(i, n));
     if line.starts_with("Fortio ") {
         if i + 1 > block.first {
-            return Step::Over;
+            return LineRole::Over;
         }
         block.url = words
             .last()
@@ -45,7 +45,7 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
         asked(block, i, behind("at"));
     } else if line.starts_with("Starting at ") {
         if block.latency.mean.is_some() {
-            return Step::Over;
+            return LineRole::Over;
         }
         // `Starting at 500 qps with 4 thread(s) …`, each with a connection; `at max qps` is no rate.
         asked(block, i, behind("at"));
@@ -93,15 +93,15 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
         if block.requests.is_none() {
             block.requests = words.get(2).and_then(|n| whole(n)).and_then(|n| at(i, n));
         }
-        return Step::Last;
+        return LineRole::Last;
     } else if line.starts_with("Sockets used: ") {
         let would = line.split("would be ").nth(1);
         let would = would.and_then(|n| whole(n.trim_end_matches(')')));
         block.connections = would.and_then(|n| at(i, n)).or(block.connections);
     } else if !is_known(line, words.first().copied().unwrap_or("")) {
-        return Step::Unknown;
+        return LineRole::Unknown;
     }
-    Step::Taken
+    LineRole::Taken
 }
 
 /// The rate that was asked for; `0` and `max` are none.

@@ -1,12 +1,12 @@
 //! h2load.
 
-use super::{Found, Step, at, finish, walk};
+use super::{FoundBlocks, LineRole, at, finish, walk};
 use crate::model::{At, Block, Tool};
 use crate::text::lines::Lines;
 use crate::text::number::{count, percent, seconds, whole};
 use crate::words::Words;
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
     let line = lines.get(start).trim();
     if clients(line).is_none() && finished(line).is_none() {
         return None;
@@ -20,10 +20,10 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     finish(block, last)
 }
 
-fn take(block: &mut Block, i: usize, line: &str) -> Step {
+fn take(block: &mut Block, i: usize, line: &str) -> LineRole {
     if let Some((number, more)) = clients(line) {
         if number == 0 && block.connections.is_some() {
-            return Step::Over;
+            return LineRole::Over;
         }
         let sum = |before: Option<At<u64>>, more| before.map_or(0, |n| n.what).saturating_add(more);
         block.connections = at(i, sum(block.connections, more));
@@ -70,11 +70,11 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
         let saved = saved.and_then(|(_, rest)| percent(rest.split(')').next()?));
         block.compressed = saved.filter(|percent| *percent > 0.0).map(|_| i + 1);
     } else if line.starts_with("req/s ") {
-        return Step::Last;
+        return LineRole::Last;
     } else if !KNOWN.begin(line) {
-        return Step::Unknown;
+        return LineRole::Unknown;
     }
-    Step::Taken
+    LineRole::Taken
 }
 
 /// Beginnings of lines that say nothing of what is looked for here.

@@ -1,11 +1,11 @@
 //! hey, and oha's text, which is nearly the same.
 
-use super::{Found, Step, at, finish, pair, walk};
+use super::{FoundBlocks, LineRole, at, finish, pair, walk};
 use crate::model::{Block, Tool};
 use crate::text::lines::Lines;
 use crate::text::number::{Printed, count, leading, seconds, whole};
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
     let line = lines.get(start).trim();
     // A script may have cut its first line off.
     let cut = line.starts_with("Total:")
@@ -15,11 +15,11 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
         return None;
     }
     let mut block = Block::new(Tool::Hey, start);
-    let mut part = Part::Summary;
+    let mut part = Section::Summary;
     let mut other = false;
     let last = walk(lines, start, |i, line| {
         // ghz begins in the same way, and counts.
-        other |= part == Part::Summary && line.starts_with("Count:");
+        other |= part == Section::Summary && line.starts_with("Count:");
         take(&mut block, &mut part, i, line)
     });
     if other {
@@ -29,7 +29,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
 }
 
 #[derive(PartialEq, Eq, Clone, Copy)]
-enum Part {
+enum Section {
     Summary,
     Histogram,
     Distribution,
@@ -40,41 +40,45 @@ enum Part {
     Errors,
 }
 
-fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
+fn take(block: &mut Block, part: &mut Section, i: usize, line: &str) -> LineRole {
     let heading = match line {
-        "Summary:" if i + 1 > block.first => return Step::Over,
-        "Latency distribution:" | "Response time distribution:" => Some(Part::Distribution),
-        _ if line.starts_with("Details (") => Some(Part::Details),
-        "Status code distribution:" => Some(Part::Status),
-        "Error distribution:" => Some(Part::Errors),
-        _ if line.ends_with("istogram:") => Some(Part::Histogram),
-        _ if line.ends_with(" distribution:") => Some(Part::OtherDistribution),
+        "Summary:" if i + 1 > block.first => return LineRole::Over,
+        "Latency distribution:" | "Response time distribution:" => Some(Section::Distribution),
+        _ if line.starts_with("Details (") => Some(Section::Details),
+        "Status code distribution:" => Some(Section::Status),
+        "Error distribution:" => Some(Section::Errors),
+        _ if line.ends_with("istogram:") => Some(Section::Histogram),
+        _ if line.ends_with(" distribution:") => Some(Section::OtherDistribution),
         _ => None,
     };
     if let Some(heading) = heading {
         *part = heading;
-        return Step::Taken;
+        return LineRole::Taken;
     }
     if line == "Summary:" {
-        return Step::Taken;
+        return LineRole::Taken;
     }
     let known = match part {
-        Part::Summary => summary(block, i, line),
-        Part::Histogram => line.contains(']') && leading(line).is_some(),
-        Part::OtherDistribution => percentile(line).is_some(),
+        Section::Summary => summary(block, i, line),
+        Section::Histogram => line.contains(']') && leading(line).is_some(),
+        Section::OtherDistribution => percentile(line).is_some(),
         // hey prints `0% in 0.0000 secs` for a percentile that it has no sample for.
-        Part::Distribution => percentile(line).is_some_and(|(p, time)| {
+        Section::Distribution => percentile(line).is_some_and(|(p, time)| {
             if p <= 0.0 {
                 return true;
             }
             block.latency.add(p, at(i, time));
             true
         }),
-        Part::Details => details(block, i, line),
-        Part::Status => status(block, i, line),
-        Part::Errors => error(block, i, line),
+        Section::Details => details(block, i, line),
+        Section::Status => status(block, i, line),
+        Section::Errors => error(block, i, line),
     };
-    if known { Step::Taken } else { Step::Unknown }
+    if known {
+        LineRole::Taken
+    } else {
+        LineRole::Unknown
+    }
 }
 
 fn summary(block: &mut Block, i: usize, line: &str) -> bool {

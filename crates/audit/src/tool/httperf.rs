@@ -1,6 +1,6 @@
 //! httperf.
 
-use super::{Found, Step, at, finish, pair, walk};
+use super::{FoundBlocks, LineRole, at, finish, pair, walk};
 use crate::model::{Block, Tool};
 use crate::text::lines::Lines;
 use crate::text::number::{leading, whole};
@@ -8,7 +8,7 @@ use crate::text::number::{leading, whole};
 /// httperf prints times in milliseconds.
 const MS: f64 = 1e-3;
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
     let line = lines.get(start).trim();
     if !line.starts_with("Total: connections ") && !line.starts_with("Maximum connect burst") {
         return None;
@@ -18,12 +18,12 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     finish(block, last)
 }
 
-fn take(block: &mut Block, i: usize, line: &str) -> Step {
+fn take(block: &mut Block, i: usize, line: &str) -> LineRole {
     let Some((key, value)) = pair(line) else {
-        return Step::Unknown;
+        return LineRole::Unknown;
     };
     match key {
-        "Total" if block.requests.is_some() => return Step::Over,
+        "Total" if block.requests.is_some() => return LineRole::Over,
         "Total" => {
             block.requests = after(value, "replies")
                 .and_then(whole)
@@ -60,7 +60,7 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
                 block.lose(i, pair[0], n, pair[0].ends_with("-timo"));
             }
             if value.starts_with("fd-unavail") {
-                return Step::Last;
+                return LineRole::Last;
             }
         }
         "Maximum connect burst length"
@@ -72,9 +72,9 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
         | "Reply size [B]"
         | "CPU time [s]"
         | "Net I/O" => {}
-        _ => return Step::Unknown,
+        _ => return LineRole::Unknown,
     }
-    Step::Taken
+    LineRole::Taken
 }
 
 /// The word behind a word.

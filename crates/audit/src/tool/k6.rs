@@ -1,15 +1,15 @@
 //! k6: the summary that ends a run, as text, and as JSON (`--summary-export`, `handleSummary`).
 
 use super::object::Object;
-use super::{Found, Step, at, finish, walk};
+use super::{FoundBlocks, LineRole, at, finish, walk};
 use crate::model::{Block, Tool};
 use crate::text::lines::Lines;
 use crate::text::number::{Printed, count, leading, percent, seconds, whole};
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
     metric(lines.get(start).trim())?;
     let mut block = Block::new(Tool::K6, start);
-    let mut seen = Seen::default();
+    let mut seen = PendingValues::default();
     let last = walk(lines, start, |i, line| {
         seen.take(i, line);
         take(&mut block, i, line)
@@ -37,7 +37,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
 
 /// Values whose meaning only the end of the output shows.
 #[derive(Default)]
-struct Seen {
+struct PendingValues {
     iterations: Option<crate::model::At<u64>>,
     /// The share of the checks that failed, in percent, and the index of its line.
     failed_checks: Option<(f64, usize)>,
@@ -45,7 +45,7 @@ struct Seen {
     checks: Option<(u64, u64)>,
 }
 
-impl Seen {
+impl PendingValues {
     fn take(&mut self, i: usize, line: &str) {
         let Some((name, value)) = metric(line) else {
             return;
@@ -82,7 +82,7 @@ fn checks(value: &str) -> Option<(u64, u64)> {
     }
 }
 
-fn take(block: &mut Block, i: usize, line: &str) -> Step {
+fn take(block: &mut Block, i: usize, line: &str) -> LineRole {
     let Some((name, value)) = metric(line) else {
         let known = [
             "✓",
@@ -98,12 +98,16 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
         ]
         .iter()
         .any(|word| line.starts_with(word));
-        return if known { Step::Taken } else { Step::Unknown };
+        return if known {
+            LineRole::Taken
+        } else {
+            LineRole::Unknown
+        };
     };
     match name {
         "http_reqs" => {
             if block.rate.is_some() {
-                return Step::Over;
+                return LineRole::Over;
             }
             let mut words = value.split_whitespace();
             block.requests = words.next().and_then(whole).and_then(|n| at(i, n));
@@ -169,7 +173,7 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
         }
         _ => {}
     }
-    Step::Taken
+    LineRole::Taken
 }
 
 fn duration(block: &mut Block, i: usize, key: &str, time: Printed) {

@@ -1,13 +1,13 @@
 //! Tools that end with a short list of `name: value` lines: siege, ghz, rewrk and Gatling.
 
-use super::{Found, Step, at, finish, walk};
+use super::{FoundBlocks, LineRole, at, finish, walk};
 use crate::model::{Block, Tool};
 use crate::text::lines::Lines;
 use crate::text::number::{Printed, bytes, count, leading, percent, seconds, whole};
 
-type Take = fn(&mut Block, usize, &str) -> Step;
+type Take = fn(&mut Block, usize, &str) -> LineRole;
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
     let line = lines.get(start).trim();
     let lower = |i: usize| lines.get(i).trim().to_lowercase();
     // Of siege people keep two lines.
@@ -41,15 +41,15 @@ fn is_siege(line: &str) -> bool {
         || line.contains("\"transactions\":\t")
 }
 
-fn siege(block: &mut Block, i: usize, line: &str) -> Step {
+fn siege(block: &mut Block, i: usize, line: &str) -> LineRole {
     let line = line
         .trim_start_matches(['{', '\t', ' '])
         .trim_end_matches(',');
     let Some((key, value)) = line.split_once(':') else {
         return if line == "}" {
-            Step::Last
+            LineRole::Last
         } else {
-            Step::Unknown
+            LineRole::Unknown
         };
     };
     let key = key
@@ -60,9 +60,11 @@ fn siege(block: &mut Block, i: usize, line: &str) -> Step {
     let n = leading(value.trim()).map(|(n, _)| n);
     let place = |n: Option<Printed>| n.and_then(|n| at(i, n));
     match key.as_str() {
-        "transactions" if block.requests.is_some() || block.rate.is_some() => return Step::Over,
-        "transaction rate" if block.rate.is_some() => return Step::Over,
-        "response time" if block.latency.mean.is_some() => return Step::Over,
+        "transactions" if block.requests.is_some() || block.rate.is_some() => {
+            return LineRole::Over;
+        }
+        "transaction rate" if block.rate.is_some() => return LineRole::Over,
+        "response time" if block.latency.mean.is_some() => return LineRole::Over,
         "transactions" => block.requests = n.and_then(|n| at(i, n.value as u64)),
         "elapsed time" => block.seconds = place(n),
         "transaction rate" => block.rate = place(n),
@@ -79,23 +81,23 @@ fn siege(block: &mut Block, i: usize, line: &str) -> Step {
             let failed = n.map_or(0, |n| n.value as u64);
             block.lose(i, "failed", failed, false);
         }
-        "shortest transaction" => return Step::Taken,
+        "shortest transaction" => return LineRole::Taken,
         "availability"
         | "data transferred"
         | "throughput"
         | "concurrency"
         | "successful transactions" => {}
-        _ => return Step::Unknown,
+        _ => return LineRole::Unknown,
     }
-    Step::Taken
+    LineRole::Taken
 }
 
-fn ghz(block: &mut Block, i: usize, line: &str) -> Step {
+fn ghz(block: &mut Block, i: usize, line: &str) -> LineRole {
     if line == "Summary:" {
         return if i + 1 > block.first {
-            Step::Over
+            LineRole::Over
         } else {
-            Step::Taken
+            LineRole::Taken
         };
     }
     if let Some((p, time)) = line.split_once(" % in ") {
@@ -105,7 +107,7 @@ fn ghz(block: &mut Block, i: usize, line: &str) -> Step {
             .latency
             .percentiles
             .extend(p.zip(time).filter(|(p, _)| *p > 0.0));
-        return Step::Taken;
+        return LineRole::Taken;
     }
     if let Some((code, n)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         let n = n.split_whitespace().next().and_then(whole).unwrap_or(0);
@@ -113,11 +115,15 @@ fn ghz(block: &mut Block, i: usize, line: &str) -> Step {
             let late = code == "DeadlineExceeded";
             block.fail(i, code.to_owned(), n, late);
         }
-        return Step::Taken;
+        return LineRole::Taken;
     }
     let Some((key, value)) = super::pair(line) else {
         let bar = line.contains('[') && leading(line).is_some();
-        return if bar { Step::Taken } else { Step::Unknown };
+        return if bar {
+            LineRole::Taken
+        } else {
+            LineRole::Unknown
+        };
     };
     let time = || seconds(value).and_then(|time| at(i, time));
     match key {
@@ -132,15 +138,15 @@ fn ghz(block: &mut Block, i: usize, line: &str) -> Step {
         | "Latency distribution"
         | "Status code distribution"
         | "Error distribution" => {}
-        _ => return Step::Unknown,
+        _ => return LineRole::Unknown,
     }
-    Step::Taken
+    LineRole::Taken
 }
 
-fn rewrk(block: &mut Block, i: usize, line: &str) -> Step {
+fn rewrk(block: &mut Block, i: usize, line: &str) -> LineRole {
     let words: Vec<&str> = line.split_whitespace().collect();
     match words.first().copied() {
-        Some("Beginning") if i + 1 > block.first => return Step::Over,
+        Some("Beginning") if i + 1 > block.first => return LineRole::Over,
         Some("Benchmarking") => {
             let n = words.get(1).and_then(|n| whole(n));
             block.connections = n.and_then(|n| at(i, n));
@@ -167,7 +173,7 @@ fn rewrk(block: &mut Block, i: usize, line: &str) -> Step {
                 let each = all.times((requests.what as f64).recip());
                 block.response_bytes = at(i, each);
             }
-            return Step::Last;
+            return LineRole::Last;
         }
         Some(first) => {
             // Four times: mean, deviation, least, most.
@@ -181,21 +187,25 @@ fn rewrk(block: &mut Block, i: usize, line: &str) -> Step {
             {
                 block.latency.add(p, at(i, time));
             } else if !line.starts_with(['+', '|']) {
-                return Step::Unknown;
+                return LineRole::Unknown;
             }
         }
         None => {}
     }
-    Step::Taken
+    LineRole::Taken
 }
 
-fn gatling(block: &mut Block, i: usize, line: &str) -> Step {
+fn gatling(block: &mut Block, i: usize, line: &str) -> LineRole {
     if line.starts_with("---- Response Time Distribution") || line.starts_with("---- Errors") {
-        return Step::Taken;
+        return LineRole::Taken;
     }
     let Some(rest) = line.strip_prefix("> ") else {
         let edge = line.starts_with("====") || line.starts_with("----");
-        return if edge { Step::Taken } else { Step::Unknown };
+        return if edge {
+            LineRole::Taken
+        } else {
+            LineRole::Unknown
+        };
     };
     // `> request count   1000 (OK=990   KO=10   )`, or with columns between bars since 3.13.
     let value = rest.find(|c: char| c.is_ascii_digit() && !rest.starts_with(c));
@@ -208,7 +218,7 @@ fn gatling(block: &mut Block, i: usize, line: &str) -> Step {
     let ms = |n: Option<&Printed>| n.and_then(|n| at(i, n.times(1e-3)));
     if rest.starts_with("request count") {
         if block.requests.is_some() {
-            return Step::Over;
+            return LineRole::Over;
         }
         block.requests = numbers.first().and_then(|n| at(i, n.value as u64));
         let failed = numbers.get(2).map_or(0, |n| n.value as u64);
@@ -226,9 +236,9 @@ fn gatling(block: &mut Block, i: usize, line: &str) -> Step {
     } else if rest.starts_with("mean requests/sec") || rest.starts_with("mean throughput") {
         block.rate = place(numbers.first());
     } else if value.is_none() {
-        return Step::Unknown;
+        return LineRole::Unknown;
     }
-    Step::Taken
+    LineRole::Taken
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Locust: the tables that it prints. Its CSV files are read with those of `JMeter`.
 
-use super::{Found, at};
+use super::{FoundBlocks, at};
 use crate::model::{At, Block, Tool};
 use crate::text::lines::{Lines, is_fence};
 use crate::text::number::{Printed, count, leading, percent, whole};
@@ -12,8 +12,8 @@ const ROWS: usize = 200;
 /// The tables of one run follow each other within this many lines.
 const REACH: usize = 400;
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
-    let header = Header::of(lines.get(start)).filter(|header| header.column("Avg").is_some())?;
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
+    let header = CsvHeader::of(lines.get(start)).filter(|header| header.column("Avg").is_some())?;
     let (mut blocks, mut next) = rows(lines, start, &header);
     // While it runs it prints the same table again and again: the last of them counts.
     if superseded(lines, next, &blocks) {
@@ -25,9 +25,9 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
 }
 
 /// The names of the columns behind that of the name.
-struct Header(Vec<String>);
+struct CsvHeader(Vec<String>);
 
-impl Header {
+impl CsvHeader {
     /// Parses the header `Type  Name  # reqs  # fails | Avg …`, and those of older tables without a type or bars.
     fn of(line: &str) -> Option<Self> {
         let line = line.trim();
@@ -61,7 +61,7 @@ fn is_rule(line: &str) -> bool {
     line.len() > 20 && line.bytes().all(|b| matches!(b, b'-' | b'|' | b' '))
 }
 
-fn rows(lines: &Lines<'_>, start: usize, header: &Header) -> (Vec<Block>, usize) {
+fn rows(lines: &Lines<'_>, start: usize, header: &CsvHeader) -> (Vec<Block>, usize) {
     let mut blocks = Vec::new();
     let mut next = start + 1;
     while next < lines.len() && blocks.len() < ROWS {
@@ -79,7 +79,7 @@ fn rows(lines: &Lines<'_>, start: usize, header: &Header) -> (Vec<Block>, usize)
     (blocks, next)
 }
 
-fn block_of(i: usize, name: String, header: &Header, cells: &[&str]) -> Option<Block> {
+fn block_of(i: usize, name: String, header: &CsvHeader, cells: &[&str]) -> Option<Block> {
     let cell = |column: &str| cells.get(header.column(column)?).copied();
     let ms = |column: &str| at(i, count(cell(column)?)?.times(MS));
     let mut block = Block::new(Tool::Locust, i);
@@ -144,7 +144,7 @@ fn superseded(lines: &Lines<'_>, next: usize, blocks: &[Block]) -> bool {
         if line.contains("Response time percentiles") {
             return false;
         }
-        if let Some(header) = Header::of(line).filter(|header| header.column("Avg").is_some()) {
+        if let Some(header) = CsvHeader::of(line).filter(|header| header.column("Avg").is_some()) {
             let (later, _) = rows(lines, i, &header);
             return in_all(&later).is_some_and(|after| after >= before);
         }
@@ -155,7 +155,7 @@ fn superseded(lines: &Lines<'_>, next: usize, blocks: &[Block]) -> bool {
 /// The table of percentiles that follows at the end of a run; the index of the line behind it.
 fn percentiles(lines: &Lines<'_>, from: usize, blocks: &mut [Block]) -> Option<usize> {
     let begin = (from..lines.len().min(from + 8)).find_map(|i| {
-        let header = Header::of(lines.get(i))?;
+        let header = CsvHeader::of(lines.get(i))?;
         header.column("99%").is_some().then_some((i, header))
     });
     let (begin, header) = begin?;
@@ -195,7 +195,7 @@ fn rounded(ms: Printed) -> Printed {
     Printed { half, ..ms }
 }
 
-fn finish(mut blocks: Vec<Block>, next: usize) -> Option<Found> {
+fn finish(mut blocks: Vec<Block>, next: usize) -> Option<FoundBlocks> {
     for block in &mut blocks {
         block.last = block.first;
     }
@@ -209,7 +209,7 @@ fn finish(mut blocks: Vec<Block>, next: usize) -> Option<Found> {
         blocks.retain(|block| !is_total(block));
     }
     blocks.retain(Block::says_something);
-    Some(Found { blocks, next })
+    Some(FoundBlocks { blocks, next })
 }
 
 #[cfg(test)]

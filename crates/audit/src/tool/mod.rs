@@ -32,15 +32,15 @@ fn at<T>(index: usize, what: T) -> Option<At<T>> {
 }
 
 /// Blocks, and the index of the first line behind them.
-pub(crate) struct Found {
+pub(crate) struct FoundBlocks {
     pub blocks: Vec<Block>,
     pub next: usize,
 }
 
-type Reader = fn(&Lines<'_>, usize) -> Option<Found>;
+type Reader = fn(&Lines<'_>, usize) -> Option<FoundBlocks>;
 
 /// The output that begins in this line, if one does.
-pub(crate) fn read(lines: &Lines<'_>, at: usize) -> Option<Found> {
+pub(crate) fn read(lines: &Lines<'_>, at: usize) -> Option<FoundBlocks> {
     let line = lines.get(at).trim();
     // Nearly every line of a text is decided by its first letter.
     let readers: &[Reader] = match line.chars().next()? {
@@ -88,7 +88,12 @@ pub(crate) fn read(lines: &Lines<'_>, at: usize) -> Option<Found> {
 }
 
 /// The outputs that a JSON object is.
-pub(crate) fn read_json(lines: &Lines<'_>, at: usize, next: usize, value: &Value) -> Option<Found> {
+pub(crate) fn read_json(
+    lines: &Lines<'_>,
+    at: usize,
+    next: usize,
+    value: &Value,
+) -> Option<FoundBlocks> {
     // Several results of one tool: scripts keep them in a list.
     if let Value::Array(items) = value {
         let mut blocks = Vec::new();
@@ -106,7 +111,7 @@ pub(crate) fn read_json(lines: &Lines<'_>, at: usize, next: usize, value: &Value
                 blocks.push(block);
             }
         }
-        return (!blocks.is_empty()).then_some(Found { blocks, next });
+        return (!blocks.is_empty()).then_some(FoundBlocks { blocks, next });
     }
     let json = Object {
         lines,
@@ -125,7 +130,7 @@ pub(crate) fn read_json(lines: &Lines<'_>, at: usize, next: usize, value: &Value
     ];
     let mut block = readers.iter().find_map(|read| read(&json))?;
     block.last = next;
-    block.says_something().then(|| Found {
+    block.says_something().then(|| FoundBlocks {
         blocks: vec![block],
         next,
     })
@@ -143,7 +148,7 @@ fn json_item(lines: &Lines<'_>, from: usize, next: usize, item: &Value) -> Optio
 
 /// Role of a line for the reader of a tool's output.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum LineRole {
     /// A part of it.
     Taken,
     /// No part of it that is known.
@@ -158,7 +163,7 @@ enum Step {
 const PATIENCE: usize = 4;
 
 /// Gives the lines from `at` on to a reader until the output ends; the index of its last line.
-fn walk(lines: &Lines<'_>, at: usize, mut take: impl FnMut(usize, &str) -> Step) -> usize {
+fn walk(lines: &Lines<'_>, at: usize, mut take: impl FnMut(usize, &str) -> LineRole) -> usize {
     let mut last = at;
     let mut unknown = 0;
     for index in at..lines.len() {
@@ -173,14 +178,14 @@ fn walk(lines: &Lines<'_>, at: usize, mut take: impl FnMut(usize, &str) -> Step)
         }
         let step = take(index, line.trim());
         match step {
-            Step::Taken | Step::Last => {
+            LineRole::Taken | LineRole::Last => {
                 last = index;
                 unknown = 0;
             }
-            Step::Unknown => unknown += 1,
-            Step::Over => break,
+            LineRole::Unknown => unknown += 1,
+            LineRole::Over => break,
         }
-        if step == Step::Last || unknown > PATIENCE {
+        if step == LineRole::Last || unknown > PATIENCE {
             break;
         }
     }
@@ -189,9 +194,9 @@ fn walk(lines: &Lines<'_>, at: usize, mut take: impl FnMut(usize, &str) -> Step)
 
 /// The finished block and what follows it. One with nothing in it is no block; its lines are done
 /// with all the same, so that no line is read more than a few times.
-fn finish(mut block: Block, last: usize) -> Option<Found> {
+fn finish(mut block: Block, last: usize) -> Option<FoundBlocks> {
     block.last = last + 1;
-    Some(Found {
+    Some(FoundBlocks {
         blocks: Some(block)
             .filter(Block::says_something)
             .into_iter()

@@ -1,6 +1,6 @@
 //! CSV files of whole runs: `JMeter`'s samples and its summary, Locust's statistics.
 
-use super::{Found, at};
+use super::{FoundBlocks, at};
 use crate::model::{At, Block, Tool};
 use crate::text::lines::Lines;
 use crate::text::number::{Printed, count, percent, whole};
@@ -11,7 +11,7 @@ const MS: f64 = 1e-3;
 /// At most this many names are told apart in a file.
 const NAMES: usize = 200;
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
     let header = lines.get(start);
     let names: Vec<&str> = cells(header);
     let column = |name: &str| names.iter().position(|cell| *cell == name);
@@ -51,7 +51,7 @@ struct Sampled {
 }
 
 /// A line for each request: they become a run of each label.
-fn samples(lines: &Lines<'_>, start: usize, names: &[&str]) -> Option<Found> {
+fn samples(lines: &Lines<'_>, start: usize, names: &[&str]) -> Option<FoundBlocks> {
     let column = |name: &str| names.iter().position(|cell| *cell == name);
     let (stamp, elapsed) = (column("timeStamp")?, column("elapsed")?);
     let (label, success) = (column("label"), column("success"));
@@ -91,7 +91,7 @@ fn samples(lines: &Lines<'_>, start: usize, names: &[&str]) -> Option<Found> {
         .into_iter()
         .filter_map(|(label, sampled)| block_of(&label, sampled, several, next));
     let blocks: Vec<Block> = blocks.collect();
-    (!blocks.is_empty()).then_some(Found { blocks, next })
+    (!blocks.is_empty()).then_some(FoundBlocks { blocks, next })
 }
 
 fn block_of(label: &str, mut sampled: Sampled, several: bool, next: usize) -> Option<Block> {
@@ -129,7 +129,7 @@ fn block_of(label: &str, mut sampled: Sampled, several: bool, next: usize) -> Op
 }
 
 /// A row for each name, and one for all of them.
-fn rows(lines: &Lines<'_>, start: usize, names: &[&str], tool: Tool) -> Option<Found> {
+fn rows(lines: &Lines<'_>, start: usize, names: &[&str], tool: Tool) -> Option<FoundBlocks> {
     let column = |wanted: &[&str]| names.iter().position(|cell| wanted.contains(cell));
     let name = column(&["Name", "Label"])?;
     let requests = column(&["Request Count", "# Samples", "#Samples"])?;
@@ -199,7 +199,7 @@ fn rows(lines: &Lines<'_>, start: usize, names: &[&str], tool: Tool) -> Option<F
     } else {
         found.retain(|block| !is_total(block));
     }
-    (!found.is_empty()).then_some(Found {
+    (!found.is_empty()).then_some(FoundBlocks {
         blocks: found,
         next,
     })

@@ -1,7 +1,7 @@
 //! vegeta: `report` as text and as JSON.
 
 use super::object::Object;
-use super::{Found, Step, at, finish, walk};
+use super::{FoundBlocks, LineRole, at, finish, walk};
 use crate::model::{Block, Tool};
 use crate::text::lines::Lines;
 use crate::text::number::{Printed, count, leading, percent, seconds, whole};
@@ -9,7 +9,7 @@ use crate::text::number::{Printed, count, leading, percent, seconds, whole};
 /// JSON times are in nanoseconds.
 const NS: f64 = 1e-9;
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
     let line = lines.get(start).trim();
     (line.starts_with("Requests") && line.contains("[total")).then_some(())?;
     let mut block = Block::new(Tool::Vegeta, start);
@@ -19,12 +19,12 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
         match errors {
             Some(before) if i == before + 1 && !line.starts_with(['#', '`', '$']) => {
                 errors = Some(i);
-                return Step::Taken;
+                return LineRole::Taken;
             }
-            Some(_) => return Step::Over,
+            Some(_) => return LineRole::Over,
             None if line.starts_with("Error Set:") => {
                 errors = Some(i);
-                return Step::Taken;
+                return LineRole::Taken;
             }
             None => {}
         }
@@ -33,19 +33,19 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     finish(block, last)
 }
 
-fn take(block: &mut Block, i: usize, line: &str) -> Step {
+fn take(block: &mut Block, i: usize, line: &str) -> LineRole {
     // `Latencies     [min, mean, 50, 90, 95, 99, max]  1ms, …`
     let Some((name, (columns, values))) = line.split_once('[').and_then(|(name, rest)| {
         let columns = rest.split_once(']')?;
         Some((name, columns))
     }) else {
-        return Step::Unknown;
+        return LineRole::Unknown;
     };
     let columns = columns.split(',').map(str::trim);
     let values: Vec<&str> = values.split(',').map(str::trim).collect();
     let pairs: Vec<(&str, &str)> = columns.zip(values.iter().copied()).collect();
     match name.trim() {
-        "Requests" if block.requests.is_some() => return Step::Over,
+        "Requests" if block.requests.is_some() => return LineRole::Over,
         "Requests" => {
             for (column, value) in pairs {
                 match column {
@@ -88,9 +88,9 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
             }
         }
         "Status Codes" | "Bytes In" | "Bytes Out" => {}
-        _ => return Step::Unknown,
+        _ => return LineRole::Unknown,
     }
-    Step::Taken
+    LineRole::Taken
 }
 
 pub(super) fn read_json(json: &Object<'_>) -> Option<Block> {

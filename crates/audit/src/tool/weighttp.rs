@@ -1,7 +1,7 @@
 //! weighttp: 0.3 and 0.4 as text, 0.5 as JSON behind the same beginning.
 
 use super::object::Object;
-use super::{Found, Step, at, finish, walk};
+use super::{FoundBlocks, LineRole, at, finish, walk};
 use crate::model::{At, Block, Tool};
 use crate::text::json::Finder;
 use crate::text::lines::Lines;
@@ -10,7 +10,7 @@ use crate::text::number::{Printed, count, leading, seconds, whole};
 /// JSON times are in microseconds.
 const US: f64 = 1e-6;
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
     let line = lines.get(start).trim();
     if !(line.starts_with("weighttp") && line.contains("webserver benchmarking tool"))
         && finished(line).is_none()
@@ -22,7 +22,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let last = walk(lines, start, |i, line| {
         if line == "{" {
             json = Some(i);
-            return Step::Over;
+            return LineRole::Over;
         }
         take(&mut block, i, line)
     });
@@ -43,7 +43,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     finish(block, last)
 }
 
-fn take(block: &mut Block, i: usize, line: &str) -> Step {
+fn take(block: &mut Block, i: usize, line: &str) -> LineRole {
     if let Some((time, rate)) = finished(line) {
         block.seconds = time.and_then(|time| at(i, time));
         block.rate = at(i, rate);
@@ -71,14 +71,14 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
             block.fail(i, how, n, false);
         }
     } else if line.starts_with("traffic:") {
-        return Step::Last;
+        return LineRole::Last;
     } else if !(line.starts_with("progress:")
         || line.starts_with("starting benchmark")
         || line.starts_with("weighttp") && i + 1 == block.first)
     {
-        return Step::Unknown;
+        return LineRole::Unknown;
     }
-    Step::Taken
+    LineRole::Taken
 }
 
 /// `finished in 1 sec, 70 millisec and 47 microsec, 186907 req/s, 25553 kbyte/s`

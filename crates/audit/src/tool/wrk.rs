@@ -2,18 +2,18 @@
 //!
 //! wrk2 prints what wrk does, and `Thread calibration` lines, finer percentiles and a spectrum.
 
-use super::{Found, Step, at, finish, walk};
+use super::{FoundBlocks, LineRole, at, finish, walk};
 use crate::model::{Block, Tool};
 use crate::text::lines::{Lines, is_fence};
 use crate::text::number::{Printed, bytes, count, leading, percent, seconds, whole};
 
-pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<FoundBlocks> {
     let line = lines.get(start).trim();
     // go-wrk begins and ends in the same way, and counts otherwise.
     if running(line).is_some() && lines.get(start + 1).contains("goroutine(s)") {
         let end = (start..lines.len())
             .find(|i| lines.get(*i).trim().is_empty() || is_fence(lines.get(*i)));
-        return Some(Found {
+        return Some(FoundBlocks {
             blocks: Vec::new(),
             next: end.unwrap_or(lines.len()),
         });
@@ -35,7 +35,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     if line.strip_prefix("Requests/sec:").is_some_and(is_heys) {
         block.tool = Tool::Hey;
     }
-    let mut part = Part::Head;
+    let mut part = Section::Head;
     let last = walk(lines, start, |i, line| take(&mut block, &mut part, i, line));
     // autocannon begins in the same way.
     if block.connections.is_none() && block.rate.is_none() && block.requests.is_none() {
@@ -93,7 +93,7 @@ fn read_in(lines: &Lines<'_>, block: &Block) -> Option<(Printed, f64)> {
 
 /// Part of an output, by the percentiles that it lists.
 #[derive(PartialEq, Eq)]
-enum Part {
+enum Section {
     Head,
     /// The distribution that counts.
     Distribution,
@@ -113,17 +113,17 @@ fn without_remark(line: &str) -> &str {
     line.trim_end()
 }
 
-fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
+fn take(block: &mut Block, part: &mut Section, i: usize, line: &str) -> LineRole {
     let line = without_remark(line);
     if let Some((time, url)) = running(line) {
         if i + 1 > block.first {
-            return Step::Over;
+            return LineRole::Over;
         }
         block.planned = seconds(time).and_then(|time| at(i, time.value));
         block.url = at(i, url.to_owned());
     } else if let Some((threads, connections)) = threads(line) {
         if block.connections.is_some() {
-            return Step::Over;
+            return LineRole::Over;
         }
         block.threads = at(i, threads);
         block.connections = at(i, connections);
@@ -132,27 +132,27 @@ fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
     } else if is_header(line) {
     } else if let Some(rest) = line.strip_prefix("Latency Distribution") {
         *part = if rest.contains("Uncorrected") {
-            Part::Uncorrected
+            Section::Uncorrected
         } else {
-            Part::Distribution
+            Section::Distribution
         };
         if rest.contains("HdrHistogram") {
             block.tool = Tool::Wrk2;
         }
     } else if line.starts_with("Detailed Percentile spectrum") {
         block.tool = Tool::Wrk2;
-        if *part == Part::Distribution {
-            *part = Part::Spectrum;
+        if *part == Section::Distribution {
+            *part = Section::Spectrum;
         }
     } else if let Some(rest) = line.strip_prefix("Latency ") {
         if block.latency.mean.is_some() || block.rate.is_some() {
-            return Step::Over;
+            return LineRole::Over;
         }
         thread_stats(block, i, rest, true);
     } else if let Some(rest) = line.strip_prefix("Req/Sec ") {
         thread_stats(block, i, rest, false);
     } else if line.starts_with("#[") {
-        if *part != Part::Uncorrected
+        if *part != Section::Uncorrected
             && let Some((_, samples)) = line.split_once("Total count")
         {
             let samples = samples.trim_matches([' ', '=', ']']);
@@ -163,7 +163,7 @@ fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
         (line.strip_prefix("Requests/sec:")).or_else(|| line.strip_prefix("Req/sec:"))
     {
         if block.rate.is_some() {
-            return Step::Over;
+            return LineRole::Over;
         }
         // A script may have printed more behind it.
         let rate = rate.trim().split("  ").next().unwrap_or(rate);
@@ -172,25 +172,25 @@ fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
             None => block.odd(i, rate.trim()),
         }
     } else if line.starts_with("Transfer/sec:") {
-        return Step::Last;
+        return LineRole::Last;
     } else if let Some(counts) = line.strip_prefix("Socket errors:") {
         socket_errors(block, i, counts);
     } else if let Some(n) = line.strip_prefix("Non-2xx or 3xx responses:") {
         block.fail(i, "not 2xx or 3xx", whole(n).unwrap_or(0), false);
     } else if let Some((requests, time)) = requests_in(line) {
         if block.requests.is_some() || block.rate.is_some() {
-            return Step::Over;
+            return LineRole::Over;
         }
         block.requests = at(i, requests);
         block.seconds = seconds(time).and_then(|time| at(i, time));
     } else if let Some((p, time)) = percentile(line) {
-        if *part == Part::Distribution && time.value > 0.0 {
+        if *part == Section::Distribution && time.value > 0.0 {
             block.latency.add(p, at(i, time));
         }
     } else {
-        return Step::Unknown;
+        return LineRole::Unknown;
     }
-    Step::Taken
+    LineRole::Taken
 }
 
 /// `Running 1m test @ http://host/`

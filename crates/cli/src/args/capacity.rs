@@ -1,20 +1,20 @@
 //! `prony capacity` and `prony calibrate`.
 
-use super::Shown;
+use super::DisplayArgs;
 use super::around::Around;
-use super::connect::{Connect, Origin};
+use super::connect::{Connect, SourceArgs};
 use super::gate::Gate;
 use super::grpc::Called;
 use super::machines::Apart;
 use super::number::count;
 use super::pace::steady_connections;
 use super::protocol::{ProtocolArgs, ServerKey};
-use super::request::{Request, RequestFileArgs};
+use super::request::{RequestArgs, RequestFileArgs};
 use super::servers::contract;
 use super::shape::Shape;
 use super::share::Share;
 use super::timed::{length, more_than_all, percent, with_unit};
-use super::tls::Tls;
+use super::tls::TlsArgs;
 use super::ws::Messages;
 use crate::complete;
 use crate::target;
@@ -113,11 +113,11 @@ pub struct Capacity {
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = length)]
     pub timeout: Span,
     #[command(flatten)]
-    pub request: Request,
+    pub request: RequestArgs,
     #[command(flatten)]
     pub asked: RequestFileArgs,
     #[command(flatten)]
-    pub tls: Tls,
+    pub tls: TlsArgs,
     #[command(flatten)]
     pub protocol: ProtocolArgs,
     #[command(flatten)]
@@ -129,7 +129,7 @@ pub struct Capacity {
     #[command(flatten)]
     pub connect: Connect,
     #[command(flatten)]
-    pub origin: Origin,
+    pub origin: SourceArgs,
     #[command(flatten)]
     pub apart: Apart,
     #[command(flatten)]
@@ -140,7 +140,7 @@ pub struct Capacity {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub shown: Shown,
+    pub shown: DisplayArgs,
     // Last: its heading holds for what follows.
     #[command(flatten)]
     pub limits: LimitArgs,
@@ -238,7 +238,7 @@ pub struct Calibrate {
     #[command(flatten)]
     pub apart: Apart,
     #[command(flatten)]
-    pub shown: Shown,
+    pub shown: DisplayArgs,
 }
 
 #[cfg(test)]
@@ -247,14 +247,14 @@ mod tests {
     use clap::Parser;
 
     #[derive(Parser)]
-    struct Line {
+    struct TestArgs {
         #[command(flatten)]
         limits: LimitArgs,
     }
 
     fn limits(line: &str) -> Vec<(f64, f64)> {
         let words = std::iter::once("it").chain(line.split_whitespace());
-        let limits = Line::try_parse_from(words).map(|line| line.limits.limits());
+        let limits = TestArgs::try_parse_from(words).map(|line| line.limits.limits());
         let latency = limits.unwrap_or_else(|error| panic!("{error}")).latency;
         latency
             .iter()

@@ -22,7 +22,7 @@ pub struct Connect {
 
 /// Where connections come from.
 #[derive(Debug, Clone, Default, Args)]
-pub struct Origin {
+pub struct SourceArgs {
     /// Connect from these addresses or interfaces, round-robin
     ///
     /// Each address allows about 28,000 connections to one server.

@@ -1,20 +1,20 @@
 //! `prony duel`.
 
-use super::Shown;
+use super::DisplayArgs;
 use super::anatomy::AnatomyArgs;
 use super::around::Around;
-use super::connect::{Connect, Origin};
+use super::connect::{Connect, SourceArgs};
 use super::driven::Driven;
 use super::gate::Gate;
 use super::grpc::Called;
 use super::machines::Apart;
 use super::pace::steady_rate;
 use super::protocol::{ProtocolArgs, ServerKey};
-use super::request::{Request, RequestFileArgs};
+use super::request::{RequestArgs, RequestFileArgs};
 use super::servers::contract;
 use super::share::Share;
 use super::timed::length;
-use super::tls::Tls;
+use super::tls::TlsArgs;
 use super::ws::Messages;
 use crate::complete;
 use crate::target;
@@ -79,7 +79,7 @@ pub struct Duel {
     #[arg(long, value_parser = contract)]
     pub contract: Option<Contract>,
     #[command(flatten)]
-    pub request: Request,
+    pub request: RequestArgs,
     #[command(flatten)]
     pub asked: RequestFileArgs,
     /// Run this command line in each side, a folder
@@ -159,7 +159,7 @@ pub struct Duel {
     #[arg(long, help_heading = "Load")]
     pub no_pause: bool,
     #[command(flatten)]
-    pub tls: Tls,
+    pub tls: TlsArgs,
     #[command(flatten)]
     pub protocol: ProtocolArgs,
     #[command(flatten)]
@@ -171,7 +171,7 @@ pub struct Duel {
     #[command(flatten)]
     pub connect: Connect,
     #[command(flatten)]
-    pub origin: Origin,
+    pub origin: SourceArgs,
     #[command(flatten)]
     pub apart: Apart,
     #[command(flatten)]
@@ -187,7 +187,7 @@ pub struct Duel {
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten, next_help_heading = "Output")]
-    pub shown: Shown,
+    pub shown: DisplayArgs,
 }
 
 /// A quantity that a duel compares, as it is called on the command line.

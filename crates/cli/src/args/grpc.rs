@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// A call, by grpc:// or grpcs:// (docs/grpc.md).
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "gRPC")]
-pub struct Grpc {
+pub struct GrpcArgs {
     /// .proto file with the method, so that messages are JSON
     ///
     /// May be repeated.
@@ -43,7 +43,7 @@ pub struct Called {
     #[arg(long, value_name = "JSON")]
     pub message: Option<String>,
     #[command(flatten)]
-    pub grpc: Grpc,
+    pub grpc: GrpcArgs,
 }
 
 /// Numbers of messages, from the least to the most.

@@ -1,17 +1,17 @@
 //! `prony load`.
 
-use super::Shown;
-use super::connect::{Connect, Origin};
+use super::DisplayArgs;
+use super::connect::{Connect, SourceArgs};
 use super::gate::Gate;
-use super::grpc::Grpc;
+use super::grpc::GrpcArgs;
 use super::machines::LoadFrom;
 use super::number::{count, times};
 use super::pace::{Pace, connections, pace};
 use super::protocol::ProtocolArgs;
-use super::request::Request;
+use super::request::RequestArgs;
 use super::shape::Shape;
 use super::timed::length;
-use super::tls::Tls;
+use super::tls::TlsArgs;
 use super::ws::Messages;
 use crate::target;
 use clap::Args;
@@ -43,7 +43,7 @@ use std::path::PathBuf;
     prony load -c 80000 --interface 10.0.0.2,10.0.0.3 http://10.0.0.5/\n  \
     prony load --client-host gen1,gen2 -c 2000 http://10.0.0.5/  # docs/hosts.md\n  \
     prony load --unix /run/app.sock http://localhost/")]
-pub struct Load {
+pub struct LoadArgs {
     /// http://, https://, h2c://, grpc://, ws://, tcp:// or :PORT
     ///
     /// http://HOST[:PORT]/PATH, or HOST:PORT and :PORT for short; https:// for TLS; h2c:// for
@@ -88,7 +88,7 @@ pub struct Load {
         long,
         value_name = "FILE",
         conflicts_with_all = ["method", "headers", "body", "expect_status", "expect_body"],
-        help_heading = "Request"
+        help_heading = "RequestArgs"
     )]
     pub file: Option<PathBuf>,
     /// Replay an access log, at its own times
@@ -99,16 +99,16 @@ pub struct Load {
         long,
         value_name = "LOG",
         conflicts_with_all = ["rate", "requests", "arrival", "random_shares", "method", "body", "expect_status", "expect_body"],
-        help_heading = "Request"
+        help_heading = "RequestArgs"
     )]
     pub replay: Option<PathBuf>,
     /// Replay speed (2 = twice as fast)
-    #[arg(long, value_name = "N", default_value = "1", value_parser = times, requires = "replay", help_heading = "Request")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = times, requires = "replay", help_heading = "RequestArgs")]
     pub speed: f64,
     /// Pick requests of --file at random, by weight
     ///
     /// Otherwise the shares are exact in any 1,000 requests of a thread.
-    #[arg(long, requires = "file", help_heading = "Request")]
+    #[arg(long, requires = "file", help_heading = "RequestArgs")]
     pub random_shares: bool,
     /// Skip verification before and after the load
     ///
@@ -116,15 +116,15 @@ pub struct Load {
     /// not load a server that never responds as expected. With grpc://, prony looks at responses
     /// before the load. Rows that are sent only once are not verified, nor a server that this
     /// machine cannot reach (--client-host).
-    #[arg(long, help_heading = "Request")]
+    #[arg(long, help_heading = "RequestArgs")]
     pub no_verify: bool,
     #[command(flatten)]
-    pub request: Request,
+    pub request: RequestArgs,
     /// Message of tcp:// or grpc://, or @FILE [default: hello\n]
     ///
     /// tcp:// expects it back; \n, \r, \t and \\ are escapes. With grpc:// and --proto, the message
     /// of a call as JSON [default: empty].
-    #[arg(long, value_name = "TEXT", help_heading = "Request")]
+    #[arg(long, value_name = "TEXT", help_heading = "RequestArgs")]
     pub message: Option<String>,
     /// Connect to this unix socket
     ///
@@ -134,7 +134,7 @@ pub struct Load {
         alias = "unix-socket",
         value_name = "PATH",
         conflicts_with_all = ["client_host", "resolve", "connect_to", "interface"],
-        help_heading = "Request"
+        help_heading = "RequestArgs"
     )]
     pub unix: Option<PathBuf>,
     /// Timeout of a response
@@ -163,17 +163,17 @@ pub struct Load {
     #[command(flatten)]
     pub connect: Connect,
     #[command(flatten)]
-    pub origin: Origin,
+    pub origin: SourceArgs,
     #[command(flatten)]
     pub from: LoadFrom,
     #[command(flatten)]
     pub gate: Gate,
     #[command(flatten)]
-    pub tls: Tls,
+    pub tls: TlsArgs,
     #[command(flatten)]
     pub protocol: ProtocolArgs,
     #[command(flatten)]
-    pub grpc: Grpc,
+    pub grpc: GrpcArgs,
     /// Print the first response of a call before the load
     ///
     /// With --proto as JSON.
@@ -187,7 +187,7 @@ pub struct Load {
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten, next_help_heading = "Output")]
-    pub shown: Shown,
+    pub shown: DisplayArgs,
 }
 
 /// A list of CPUs.

@@ -35,11 +35,11 @@ pub mod ws;
 pub use capacity::{Calibrate, Capacity};
 pub use duel::Duel;
 pub use hosts::{HostsAction, HostsArgs, HostsCheck};
-pub use load::Load;
-pub use others::{Audit, Completions, Import, Man, Schema, SchemaOf, Serve, Served};
+pub use load::LoadArgs;
+pub use others::{Audit, Completions, Import, Man, SchemaArgs, SchemaOf, Serve, Served};
 pub use requests::{From, Requests, RequestsCommand};
-pub use results::{Diff, Explain, Export, Format, Report, Runs, View};
-pub use run::Run;
+pub use results::{Diff, Explain, Export, Format, ReportArgs, Runs, View};
+pub use run::RunArgs;
 pub use servers::{Servers, ServersAction};
 pub use verify::Verify;
 pub use why::Why;
@@ -116,7 +116,7 @@ pub struct Cli {
 
 /// How it is shown what goes on.
 #[derive(Debug, Clone, Default, Args)]
-pub struct Shown {
+pub struct DisplayArgs {
     /// Show progress as lines, on a terminal too
     #[arg(long, conflicts_with = "quiet")]
     pub plain: bool,
@@ -199,17 +199,17 @@ pub struct Places {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Run(Run),
+    Run(RunArgs),
     #[command(visible_alias = "compare")]
     Duel(Box<Duel>),
     Capacity(Box<Capacity>),
     Why(Box<Why>),
     Calibrate(Calibrate),
-    Load(Box<Load>),
+    Load(Box<LoadArgs>),
     Servers(Servers),
     Hosts(HostsArgs),
     Runs(Runs),
-    Report(Report),
+    Report(ReportArgs),
     Export(Export),
     View(View),
     Diff(Diff),
@@ -283,7 +283,7 @@ pub enum Command {
             prony h2load --help                                  its own flags"
     )]
     H2load(Passed),
-    Schema(Schema),
+    Schema(SchemaArgs),
     Completions(Completions),
     Man(Man),
     /// Is prony on another machine, told over standard input what to do.
@@ -300,7 +300,7 @@ pub enum Command {
 
 impl Command {
     /// How a measurement shows its progress and result.
-    pub const fn shown(&self) -> Option<&Shown> {
+    pub const fn shown(&self) -> Option<&DisplayArgs> {
         match self {
             Self::Run(args) => Some(&args.shown),
             Self::Duel(args) => Some(&args.shown),

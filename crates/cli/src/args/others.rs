@@ -3,7 +3,7 @@
 use super::listen::listen;
 use clap::{Args, ValueEnum};
 use prony_record::Span;
-use prony_record::load::Over;
+use prony_record::load::Protocol;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -134,7 +134,7 @@ pub struct Serve {
     pub workers: u32,
     /// Protocol: plain, tls, h2c or h2
     #[arg(long, value_name = "NAME", default_value = "plain")]
-    pub protocol: Over,
+    pub protocol: Protocol,
     /// Certificate for tls and h2, a PEM file
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<OsString>,
@@ -193,7 +193,7 @@ pub enum Served {
 #[command(after_help = "Examples:\n  \
     prony schema experiment > experiment.schema.json\n  \
     prony schema load                   what `prony load --json` prints")]
-pub struct Schema {
+pub struct SchemaArgs {
     /// File or output that the schema describes
     #[arg(value_enum)]
     pub what: SchemaOf,

@@ -15,14 +15,14 @@ pub enum Pace {
 }
 
 /// Kind of value that a pace holds: how to parse it, and how errors name it.
-struct Kind {
+struct PaceSyntax {
     value: fn(&str) -> Result<f64, String>,
     called: &'static str,
 }
 
 /// `500`, `100..5000`, or `100 for 30s, 100..500 for 1m`.
 pub fn pace(text: &str) -> Result<Pace, String> {
-    Kind {
+    PaceSyntax {
         value: rate,
         called: "a rate",
     }
@@ -31,7 +31,7 @@ pub fn pace(text: &str) -> Result<Pace, String> {
 
 /// Parses a number of connections, a ramp, or stages: whole numbers.
 pub fn connections(text: &str) -> Result<Pace, String> {
-    Kind {
+    PaceSyntax {
         value: |text| count::<u32>(text).map(f64::from),
         called: "a number of connections",
     }
@@ -86,7 +86,7 @@ impl Pace {
     }
 }
 
-impl Kind {
+impl PaceSyntax {
     fn pace(&self, text: &str) -> Result<Pace, String> {
         if text.contains(" for ") || text.contains(',') {
             let stages = text.split(',').map(|text| self.stage(text));

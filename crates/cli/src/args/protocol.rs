@@ -3,18 +3,18 @@
 use super::number::count;
 use clap::Args;
 use prony_engine::protocol::h2::{MOST_WINDOW, WINDOW};
-use prony_record::load::{KeyKind, Over};
+use prony_record::load::{KeyKind, Protocol};
 use std::fmt;
 use std::str::FromStr;
 
 /// Protocol between the generator and a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
-    Http(Over),
+pub enum ProtocolChoice {
+    Http(Protocol),
     WebSocket,
 }
 
-impl FromStr for Protocol {
+impl FromStr for ProtocolChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -27,7 +27,7 @@ impl FromStr for Protocol {
     }
 }
 
-impl fmt::Display for Protocol {
+impl fmt::Display for ProtocolChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Http(over) => over.fmt(f),
@@ -46,7 +46,7 @@ pub struct ProtocolArgs {
     /// WebSocket. Of a URL the scheme says it; only h2 is for https:// too, by ALPN. Give one for
     /// all servers, or one for each, separated by commas.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
-    pub protocol: Vec<Protocol>,
+    pub protocol: Vec<ProtocolChoice>,
     /// Same as --protocol h2, as in curl
     #[arg(long, hide = true, conflicts_with = "protocol")]
     pub http2: bool,
@@ -80,15 +80,15 @@ pub struct ServerKey {
 
 impl ProtocolArgs {
     /// Given protocols: one for all servers, or one for each.
-    pub fn given(&self) -> &[Protocol] {
+    pub fn given(&self) -> &[ProtocolChoice] {
         match self.http2 {
-            true => &[Protocol::Http(Over::H2)],
+            true => &[ProtocolChoice::Http(Protocol::H2)],
             false => &self.protocol,
         }
     }
 
     /// Given protocol of the server at this place among all.
-    pub fn at(&self, place: usize) -> Option<Protocol> {
+    pub fn at(&self, place: usize) -> Option<ProtocolChoice> {
         match self.given() {
             [one] => Some(*one),
             all => all.get(place).copied(),
@@ -96,16 +96,16 @@ impl ProtocolArgs {
     }
 
     /// Transport of HTTP to the server at this place, if prony starts it.
-    pub fn over(&self, place: usize) -> Over {
+    pub fn over(&self, place: usize) -> Protocol {
         match self.at(place) {
-            Some(Protocol::Http(over)) => over,
-            Some(Protocol::WebSocket) | None => Over::Plain,
+            Some(ProtocolChoice::Http(over)) => over,
+            Some(ProtocolChoice::WebSocket) | None => Protocol::Plain,
         }
     }
 
     /// Is WebSocket spoken with all servers?
     pub fn is_ws(&self) -> bool {
-        self.given().contains(&Protocol::WebSocket)
+        self.given().contains(&ProtocolChoice::WebSocket)
     }
 
     /// The window of HTTP/2.

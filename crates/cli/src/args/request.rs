@@ -1,12 +1,12 @@
 //! Options for the request and its expected answer: the same for `load`, `duel` and `capacity`.
 
 use clap::Args;
-use prony_engine::protocol::grpc::Status;
+use prony_engine::protocol::grpc::GrpcStatus;
 use std::path::PathBuf;
 
 /// A request, and what is expected of its answer.
 #[derive(Debug, Clone, Default, Args)]
-pub struct Request {
+pub struct RequestArgs {
     /// Method [default: GET, or POST with a body]
     ///
     /// Also -X, as in curl.
@@ -16,7 +16,7 @@ pub struct Request {
         long,
         alias = "request",
         value_name = "METHOD",
-        help_heading = "Request"
+        help_heading = "RequestArgs"
     )]
     pub method: Option<String>,
     /// Header field or gRPC metadata, as 'Name: value'
@@ -26,7 +26,7 @@ pub struct Request {
         short = 'H',
         long = "header",
         value_name = "FIELD",
-        help_heading = "Request"
+        help_heading = "RequestArgs"
     )]
     pub headers: Vec<String>,
     /// Request body, or @FILE
@@ -37,7 +37,7 @@ pub struct Request {
         long,
         alias = "data",
         value_name = "BODY",
-        help_heading = "Request"
+        help_heading = "RequestArgs"
     )]
     pub body: Option<String>,
     /// Expected status, such as 200 or 2xx
@@ -49,7 +49,7 @@ pub struct Request {
     #[arg(long, value_name = "BODY", help_heading = "Answer")]
     pub expect_body: Option<String>,
     #[command(flatten)]
-    pub encoding: Encoding,
+    pub encoding: EncodingArgs,
     #[command(flatten)]
     pub limits: AnswerLimits,
     #[command(flatten)]
@@ -74,7 +74,12 @@ pub struct Login {
     ///
     /// Requests without an Authorization header get one. Other users of this
     /// machine can see command lines.
-    #[arg(short, long, value_name = "NAME:PASSWORD", help_heading = "Request")]
+    #[arg(
+        short,
+        long,
+        value_name = "NAME:PASSWORD",
+        help_heading = "RequestArgs"
+    )]
     pub user: Option<String>,
 }
 
@@ -87,7 +92,7 @@ impl std::fmt::Debug for Login {
 
 /// How answers may come: with the requests of a file too.
 #[derive(Debug, Clone, Copy, Default, Args)]
-pub struct Encoding {
+pub struct EncodingArgs {
     /// Request compressed responses
     ///
     /// deflate, gzip, br or zstd. prony checks bodies decompressed, on a sample of the responses:
@@ -108,11 +113,11 @@ pub struct RequestFileArgs {
         long,
         value_name = "FILE",
         conflicts_with = "path",
-        help_heading = "Request"
+        help_heading = "RequestArgs"
     )]
     pub file: Option<PathBuf>,
     /// Do not verify with pipelined requests
-    #[arg(long, requires = "file", help_heading = "Request")]
+    #[arg(long, requires = "file", help_heading = "RequestArgs")]
     pub no_pipelining: bool,
 }
 
@@ -122,11 +127,11 @@ pub enum Statuses {
     /// Statuses of HTTP, from the first to the last.
     Http(u16, u16),
     /// A status of gRPC.
-    Grpc(Status),
+    Grpc(GrpcStatus),
 }
 
 fn status(text: &str) -> Result<Statuses, String> {
-    if let Some(status) = Status::parse(text) {
+    if let Some(status) = GrpcStatus::parse(text) {
         return Ok(Statuses::Grpc(status));
     }
     let class = text.strip_suffix("xx").and_then(|digit| digit.parse().ok());

@@ -29,7 +29,7 @@ pub struct Runs {
     prony report 12 --json\n  \
     prony report quickstart\n  \
     prony report latest --published theirs")]
-pub struct Report {
+pub struct ReportArgs {
     /// Run number, `latest`, or an experiment's name
     #[arg(default_value = "latest", add = ArgValueCandidates::new(complete::runs))]
     pub run: String,

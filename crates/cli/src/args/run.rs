@@ -1,6 +1,6 @@
 //! `prony run`.
 
-use super::Shown;
+use super::DisplayArgs;
 use super::anatomy::AnatomyArgs;
 use super::gate::Gate;
 use super::machines::Apart;
@@ -9,7 +9,7 @@ use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
 use prony_record::Span;
 use prony_record::bounds::MOST_ROUNDS;
-use prony_record::load::Over;
+use prony_record::load::Protocol;
 use std::path::PathBuf;
 
 /// Run an experiment: many servers, verified and loaded round after round
@@ -27,7 +27,7 @@ use std::path::PathBuf;
     prony run quickstart --why                    # docs/why.md\n  \
     prony run weather --server-host gw --upstream-host up --client-host gen\n  \
     salloc -N16 prony run tcp-echo --shard-rounds slurm   # 16 nodes at once")]
-pub struct Run {
+pub struct RunArgs {
     /// Experiment file, or the name of an experiment
     #[arg(add = ArgValueCandidates::new(complete::experiments))]
     pub experiment: String,
@@ -48,7 +48,7 @@ pub struct Run {
     ///
     /// plain, tls, h2c, h2, separated by commas; each load is made over each of them.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
-    pub protocol: Vec<Over>,
+    pub protocol: Vec<Protocol>,
     /// One round, a tenth of the work, 3 s of warm-up
     #[arg(long)]
     pub quick: bool,
@@ -108,5 +108,5 @@ pub struct Run {
     #[arg(long, short)]
     pub verbose: bool,
     #[command(flatten)]
-    pub shown: Shown,
+    pub shown: DisplayArgs,
 }

@@ -5,7 +5,7 @@ use crate::complete;
 use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCandidates;
 use prony_lab::contract::Contract;
-use prony_record::load::{KeyKind, Over};
+use prony_record::load::{KeyKind, Protocol};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 
@@ -76,7 +76,7 @@ pub enum ServersAction {
         ///
         /// Of those that each server speaks, separated by commas.
         #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
-        protocol: Vec<Over>,
+        protocol: Vec<Protocol>,
         /// Certificate's key: ecdsa-p256 or rsa2048
         ///
         /// For tls and h2. By default ecdsa-p256.
@@ -110,7 +110,7 @@ pub enum ServersAction {
         listen: SocketAddr,
         /// Protocol: plain, tls, h2c or h2
         #[arg(long, value_name = "NAME", default_value = "plain")]
-        protocol: Over,
+        protocol: Protocol,
         /// Certificate's key: ecdsa-p256 or rsa2048
         ///
         /// For tls and h2. By default ecdsa-p256.

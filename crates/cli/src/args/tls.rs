@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Options for https://.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "TLS")]
-pub struct Tls {
+pub struct TlsArgs {
     /// Trust the authorities in this PEM file
     ///
     /// By default the system's. Also --cacert, as in curl.

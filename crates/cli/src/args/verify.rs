@@ -1,10 +1,10 @@
 //! `prony verify`.
 
 use super::connect::Connect;
-use super::protocol::{Protocol, ProtocolArgs};
-use super::request::{Encoding, Login};
+use super::protocol::{ProtocolArgs, ProtocolChoice};
+use super::request::{EncodingArgs, Login};
 use super::timed::length;
-use super::tls::Tls;
+use super::tls::TlsArgs;
 use crate::target;
 use clap::Args;
 use prony_record::Span;
@@ -33,7 +33,7 @@ pub struct Verify {
     pub url: String,
     /// Protocol: h2 for HTTP/2 over https://
     #[arg(long, value_name = "NAME")]
-    pub protocol: Option<Protocol>,
+    pub protocol: Option<ProtocolChoice>,
     /// Same as --protocol h2, as in curl
     #[arg(long, hide = true, conflicts_with = "protocol")]
     pub http2: bool,
@@ -47,13 +47,13 @@ pub struct Verify {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     #[command(flatten)]
-    pub encoding: Encoding,
+    pub encoding: EncodingArgs,
     #[command(flatten)]
     pub login: Login,
     #[command(flatten)]
     pub connect: Connect,
     #[command(flatten)]
-    pub tls: Tls,
+    pub tls: TlsArgs,
 }
 
 impl Verify {

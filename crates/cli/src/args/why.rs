@@ -1,15 +1,15 @@
 //! `prony why`.
 
-use super::Shown;
+use super::DisplayArgs;
 use super::around::Around;
-use super::connect::{Connect, Origin};
+use super::connect::{Connect, SourceArgs};
 use super::driven::Driven;
 use super::grpc::Called;
 use super::pace::steady_rate;
 use super::protocol::{ProtocolArgs, ServerKey};
-use super::request::{Request, RequestFileArgs};
+use super::request::{RequestArgs, RequestFileArgs};
 use super::servers::contract;
-use super::tls::Tls;
+use super::tls::TlsArgs;
 use super::ws::Messages;
 use crate::complete;
 use crate::target;
@@ -53,7 +53,7 @@ pub struct Why {
     #[arg(long, value_parser = contract)]
     pub contract: Option<Contract>,
     #[command(flatten)]
-    pub request: Request,
+    pub request: RequestArgs,
     #[command(flatten)]
     pub asked: RequestFileArgs,
     /// Rounds; more give narrower intervals
@@ -67,7 +67,7 @@ pub struct Why {
     #[arg(long, short_alias = 'R', value_name = "N", value_parser = steady_rate, help_heading = "Load")]
     pub rate: Option<f64>,
     #[command(flatten)]
-    pub tls: Tls,
+    pub tls: TlsArgs,
     #[command(flatten)]
     pub protocol: ProtocolArgs,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub struct Why {
     #[command(flatten)]
     pub connect: Connect,
     #[command(flatten)]
-    pub origin: Origin,
+    pub origin: SourceArgs,
     /// Write a page with the flame graph
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub html: Option<PathBuf>,
@@ -97,5 +97,5 @@ pub struct Why {
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten, next_help_heading = "Output")]
-    pub shown: Shown,
+    pub shown: DisplayArgs,
 }

@@ -62,12 +62,12 @@ mod tests {
     use std::num::NonZero;
 
     /// A terminal of 20 columns and 6 rows that shows what an area writes.
-    struct Shown {
+    struct TestTerminal {
         area: Area,
         terminal: vt100::Parser,
     }
 
-    impl Shown {
+    impl TestTerminal {
         fn new() -> Self {
             let (rows, columns) = (NonZero::new(6).unwrap(), NonZero::new(20).unwrap());
             Self {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn only_lines_that_changed_are_written() {
-        let mut shown = Shown::new();
+        let mut shown = TestTerminal::new();
         shown.draw(&[], &["one", "two", "three"]);
         shown.is(&["one", "two", "three"]);
         let written = shown.draw(&[], &["one", "2", "three"]);
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_is_said_stays_above() {
-        let mut shown = Shown::new();
+        let mut shown = TestTerminal::new();
         shown.draw(&[], &["a", "b"]);
         shown.draw(&["said"], &["a", "b"]);
         shown.is(&["said", "a", "b"]);
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn at_the_end_of_the_screen_it_scrolls() {
-        let mut shown = Shown::new();
+        let mut shown = TestTerminal::new();
         for i in 0..8 {
             shown.draw(&[&format!("said {i}")], &["a", "b"]);
         }
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_a_user_types_in_between_goes_away() {
-        let mut shown = Shown::new();
+        let mut shown = TestTerminal::new();
         shown.draw(&[], &["a", "b"]);
         shown.terminal.process(b"^C");
         shown.draw(&["interrupted"], &["a", "b"]);

@@ -19,7 +19,7 @@ pub struct Frame {
     /// When the whole ends.
     pub end: End,
     /// The load that is on, or was the last one.
-    pub load: Load,
+    pub load: LoadProgress,
     /// Results so far: names, each with its result in words.
     pub known: Vec<(String, String)>,
     /// Checks that have fired: each with its text.
@@ -42,7 +42,7 @@ pub enum End {
 
 /// A part of a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Part {
+pub enum LoadPhase {
     /// Warm-up, which is not measured.
     #[default]
     WarmUp,
@@ -52,7 +52,7 @@ pub enum Part {
     Rest,
 }
 
-impl Part {
+impl LoadPhase {
     /// Returns the part that the next window belongs to.
     pub fn then(self, window: &Window) -> Self {
         match (self, window.phase) {
@@ -65,22 +65,22 @@ impl Part {
 
 /// The windows of a load, and what is known from them.
 #[derive(Debug, Clone, Default)]
-pub struct Load {
+pub struct LoadProgress {
     /// The last windows.
     pub windows: VecDeque<Window>,
     /// Outcomes of the requests of the warm-up, or, when that is over, of the measurement.
-    pub outcomes: Counts,
+    pub outcomes: OutcomeCounts,
     /// The length of what [`outcomes`](Self::outcomes) counts, in seconds.
     pub seconds: f64,
     /// Part that the last window belonged to.
-    pub part: Part,
+    pub part: LoadPhase,
     /// CPUs that the server used in the last window, where it can be seen.
     pub server: Option<f64>,
 }
 
 /// Requests by how they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct OutcomeCounts {
     /// Right answers.
     pub ok: u64,
     /// Wrong answers.
@@ -91,7 +91,7 @@ pub struct Counts {
     pub errors: u64,
 }
 
-impl Counts {
+impl OutcomeCounts {
     /// Requests that ended.
     pub fn finished(&self) -> u64 {
         self.ok + self.wrong + self.timeouts + self.errors
@@ -110,15 +110,15 @@ pub fn generator(window: &Window) -> f64 {
     window.generator_cpu_ns.unwrap_or(0) as f64 / window.length_ns.max(1) as f64
 }
 
-impl Load {
+impl LoadProgress {
     /// A window has ended. What was counted in a warm-up, or after the end, is not what is measured.
     pub fn add(&mut self, window: Window) {
         let before = self.part;
         self.part = before.then(&window);
         match (before, self.part) {
-            (_, Part::Rest) => return,
-            (Part::WarmUp, Part::Measurement) => {
-                self.outcomes = Counts::default();
+            (_, LoadPhase::Rest) => return,
+            (LoadPhase::WarmUp, LoadPhase::Measurement) => {
+                self.outcomes = OutcomeCounts::default();
                 self.seconds = 0.0;
             }
             _ => {}
@@ -173,7 +173,7 @@ mod tests {
             ..Window::empty(0, 0, 500_000_000)
         };
         assert_eq!(generator(&of(Phase::Measure)), 0.5);
-        let mut load = Load::default();
+        let mut load = LoadProgress::default();
         load.add(of(Phase::Warmup));
         load.add(of(Phase::Warmup));
         assert_eq!((load.outcomes.ok, load.seconds), (200, 1.0));
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(load.windows.len(), WINDOWS);
         let ok = load.outcomes.ok;
         load.add(of(Phase::Warmup));
-        assert_eq!(load.part, Part::Rest, "the measurement is over");
+        assert_eq!(load.part, LoadPhase::Rest, "the measurement is over");
         assert_eq!(load.outcomes.ok, ok);
     }
 }

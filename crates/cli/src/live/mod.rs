@@ -11,21 +11,21 @@ mod spark;
 
 pub use screen::{interrupted, say};
 
-use crate::args::Shown;
+use crate::args::DisplayArgs;
 use frame::Frame;
 use prony_record::Window;
-use render::Look;
+use render::TerminalStyle;
 use screen::Screen;
 use std::io::IsTerminal;
 
 /// Display of a measurement's progress. A live view disappears when it is dropped.
 #[derive(Debug)]
 pub struct Live {
-    way: Way,
+    way: DisplayMode,
 }
 
 #[derive(Debug)]
-enum Way {
+enum DisplayMode {
     Nothing,
     Lines,
     Screen(Screen),
@@ -33,17 +33,17 @@ enum Way {
 
 impl Live {
     /// Begins to show something that is called so, by a thread on these CPUs.
-    pub fn begin(title: String, shown: &Shown, cpus: &[usize]) -> Self {
+    pub fn begin(title: String, shown: &DisplayArgs, cpus: &[usize]) -> Self {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let way = if shown.quiet {
-            Way::Nothing
+            DisplayMode::Nothing
         } else if shown.plain
             || !std::io::stderr().is_terminal()
             || set("TERM").is_none_or(|term| term == "dumb")
         {
-            Way::Lines
+            DisplayMode::Lines
         } else {
-            let look = Look {
+            let look = TerminalStyle {
                 unicode: crate::locale::terminal_is_utf8(),
                 colour: console::colors_enabled_stderr(),
             };
@@ -51,21 +51,21 @@ impl Live {
                 title,
                 ..Frame::default()
             };
-            Way::Screen(Screen::begin(frame, look, cpus))
+            DisplayMode::Screen(Screen::begin(frame, look, cpus))
         };
         Self { way }
     }
 
     /// Changes what a live view shows.
     pub fn change(&self, change: impl FnOnce(&mut Frame) + Send + 'static) {
-        if let Way::Screen(screen) = &self.way {
+        if let DisplayMode::Screen(screen) = &self.way {
             screen.change(change);
         }
     }
 
     /// A window has ended.
     pub fn window(&self, window: &Window, server: Option<f64>) {
-        if let Way::Screen(screen) = &self.way {
+        if let DisplayMode::Screen(screen) = &self.way {
             let window = window.clone();
             screen.change(move |frame| {
                 frame.load.add(window);
@@ -78,21 +78,21 @@ impl Live {
 
     /// A line, where there is no live view to show what it says.
     pub fn line(&self, text: impl FnOnce() -> String) {
-        if let Way::Lines = self.way {
+        if let DisplayMode::Lines = self.way {
             eprintln!("{}", text());
         }
     }
 
     /// Returns a function that writes a line, if progress is shown as lines.
     pub fn lines(&self) -> Option<fn(&str)> {
-        matches!(self.way, Way::Lines).then_some(|text: &str| eprintln!("{text}"))
+        matches!(self.way, DisplayMode::Lines).then_some(|text: &str| eprintln!("{text}"))
     }
 
     /// A line that stays, whatever way.
     pub fn say(&self, text: &str) {
         match self.way {
-            Way::Nothing => {}
-            Way::Lines | Way::Screen(_) => say(text),
+            DisplayMode::Nothing => {}
+            DisplayMode::Lines | DisplayMode::Screen(_) => say(text),
         }
     }
 }

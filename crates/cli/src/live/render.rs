@@ -1,6 +1,6 @@
 //! From a frame to lines.
 
-use super::frame::{Counts, End, Frame, Load, Part, generator};
+use super::frame::{End, Frame, LoadPhase, LoadProgress, OutcomeCounts, generator};
 use super::spark;
 use crate::locale::ascii;
 use console::{Style, measure_text_width, truncate_str};
@@ -21,14 +21,14 @@ const TITLE: usize = 12;
 
 /// Abilities of a terminal.
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct TerminalStyle {
     /// Characters beyond ASCII can be shown.
     pub unicode: bool,
     /// The terminal has colours, and the user wants them.
     pub colour: bool,
 }
 
-impl Look {
+impl TerminalStyle {
     fn paint(self, style: &Style, text: &str) -> String {
         match self.colour {
             true => style.clone().force_styling(true).apply_to(text).to_string(),
@@ -55,7 +55,7 @@ pub fn render(
     begun: Instant,
     now: Instant,
     width: usize,
-    look: Look,
+    look: TerminalStyle,
 ) -> Vec<String> {
     let mut lines = vec![head(frame, begun, now, width)];
     if let Some((done, all)) = frame.parts {
@@ -131,13 +131,13 @@ fn span(seconds: f64) -> String {
     }
 }
 
-fn bar(done: u64, all: u64, look: Look) -> String {
+fn bar(done: u64, all: u64, look: TerminalStyle) -> String {
     let full = (BAR * done).checked_div(all).unwrap_or(0).min(BAR) as usize;
     let (here, there) = ("━".repeat(full), "─".repeat(BAR as usize - full));
     format!("{here}{}", look.dim(&there))
 }
 
-fn load(load: &Load, width: usize, look: Look) -> Vec<(&'static str, String)> {
+fn load(load: &LoadProgress, width: usize, look: TerminalStyle) -> Vec<(&'static str, String)> {
     let Some(last) = load.windows.back() else {
         return Vec::new();
     };
@@ -149,9 +149,9 @@ fn load(load: &Load, width: usize, look: Look) -> Vec<(&'static str, String)> {
         .iter()
         .map(|window| window.p99_ns.unwrap_or(0) as f64);
     let part = match load.part {
-        Part::WarmUp => "  warming up",
-        Part::Measurement => "",
-        Part::Rest => "  waiting for answers",
+        LoadPhase::WarmUp => "  warming up",
+        LoadPhase::Measurement => "",
+        LoadPhase::Rest => "  waiting for answers",
     };
     let rate = show::rate(last.rate());
     let times = format!(
@@ -171,7 +171,7 @@ fn load(load: &Load, width: usize, look: Look) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn outcomes(seen: &Counts, look: Look) -> String {
+fn outcomes(seen: &OutcomeCounts, look: TerminalStyle) -> String {
     let mut text = format!("ok {}", show::count(seen.ok));
     for (name, n) in [
         ("wrong", seen.wrong),

@@ -2,7 +2,7 @@
 
 use super::area::Area;
 use super::frame::Frame;
-use super::render::{Look, clean, render};
+use super::render::{TerminalStyle, clean, render};
 use crate::locale::ascii;
 use console::Term;
 use prony_lab::placement::bind;
@@ -20,14 +20,14 @@ const SIZE: (u16, u16) = (24, 80);
 type Change = Box<dyn FnOnce(&mut Frame) + Send>;
 
 /// Orders to the thread that draws.
-enum Order {
+enum ScreenCommand {
     Change(Change),
     Say(String),
     End,
 }
 
 /// The screen that is drawn, for code that prints something meanwhile: there is one terminal.
-static CURRENT: Mutex<Option<Sender<Order>>> = Mutex::new(None);
+static CURRENT: Mutex<Option<Sender<ScreenCommand>>> = Mutex::new(None);
 
 /// A live view on standard error.
 ///
@@ -36,13 +36,13 @@ static CURRENT: Mutex<Option<Sender<Order>>> = Mutex::new(None);
 /// Ctrl-S, delays nothing.
 #[derive(Debug)]
 pub struct Screen {
-    orders: Sender<Order>,
+    orders: Sender<ScreenCommand>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Screen {
     /// Begins to draw, on these CPUs (wherever there is room, if there are none).
-    pub fn begin(frame: Frame, look: Look, cpus: &[usize]) -> Self {
+    pub fn begin(frame: Frame, look: TerminalStyle, cpus: &[usize]) -> Self {
         let (orders, inbox) = mpsc::channel();
         let cpus = cpus.to_vec();
         let thread = thread::spawn(move || {
@@ -58,7 +58,7 @@ impl Screen {
 
     /// Changes what is shown, soon.
     pub fn change(&self, change: impl FnOnce(&mut Frame) + Send + 'static) {
-        let _ = self.orders.send(Order::Change(Box::new(change)));
+        let _ = self.orders.send(ScreenCommand::Change(Box::new(change)));
     }
 }
 
@@ -70,7 +70,7 @@ impl Drop for Screen {
             // What the panic has said stands where the live view was: it is left alone.
             return;
         }
-        let _ = self.orders.send(Order::End);
+        let _ = self.orders.send(ScreenCommand::End);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
             // It has nothing to give, and a panic in it has been told.
@@ -83,7 +83,7 @@ impl Drop for Screen {
 pub fn say(text: &str) {
     match current().as_ref() {
         Some(orders) => {
-            let _ = orders.send(Order::Say(text.to_owned()));
+            let _ = orders.send(ScreenCommand::Say(text.to_owned()));
         }
         None => eprintln!("{text}"),
     }
@@ -94,10 +94,10 @@ pub fn interrupted() -> bool {
     let told = |frame: &mut Frame| frame.interrupted = true;
     current()
         .as_ref()
-        .is_some_and(|orders| orders.send(Order::Change(Box::new(told))).is_ok())
+        .is_some_and(|orders| orders.send(ScreenCommand::Change(Box::new(told))).is_ok())
 }
 
-fn current() -> std::sync::MutexGuard<'static, Option<Sender<Order>>> {
+fn current() -> std::sync::MutexGuard<'static, Option<Sender<ScreenCommand>>> {
     CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -114,7 +114,7 @@ fn settle(cpus: &[usize]) {
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
 }
 
-fn draw(mut frame: Frame, look: Look, inbox: &Receiver<Order>) {
+fn draw(mut frame: Frame, look: TerminalStyle, inbox: &Receiver<ScreenCommand>) {
     let begun = Instant::now();
     let terminal = Term::stderr();
     let mut area = Area::default();
@@ -122,9 +122,9 @@ fn draw(mut frame: Frame, look: Look, inbox: &Receiver<Order>) {
         let (mut said, mut end) = (Vec::new(), false);
         for order in inbox.try_iter() {
             match order {
-                Order::Change(change) => change(&mut frame),
-                Order::Say(text) => said.extend(text.lines().map(|line| plain(line, look))),
-                Order::End => end = true,
+                ScreenCommand::Change(change) => change(&mut frame),
+                ScreenCommand::Say(text) => said.extend(text.lines().map(|line| plain(line, look))),
+                ScreenCommand::End => end = true,
             }
         }
         let (rows, columns) = terminal.size_checked().unwrap_or(SIZE);
@@ -147,7 +147,7 @@ fn draw(mut frame: Frame, look: Look, inbox: &Receiver<Order>) {
 
 /// Replaces the characters of a line that a terminal would take for commands.
 /// The result is ASCII if the terminal shows nothing else.
-fn plain(line: &str, look: Look) -> String {
+fn plain(line: &str, look: TerminalStyle) -> String {
     let line = clean(line);
     if look.unicode { line } else { ascii(&line) }
 }

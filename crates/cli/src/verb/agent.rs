@@ -1,14 +1,14 @@
 //! `prony agent`: see [`prony_remote::agent`].
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::machines::VERSION;
 use miette::{IntoDiagnostic, Result};
 use prony_reference::ceiling::{Options, Server};
 use std::net::SocketAddr;
 
-pub fn main() -> Result<Ended> {
+pub fn main() -> Result<CommandEnd> {
     prony_remote::agent::main(VERSION, echo).into_diagnostic()?;
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// Serves echoes from a thread of its own, until this program ends.

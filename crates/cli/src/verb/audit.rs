@@ -1,6 +1,6 @@
 //! `prony audit`: what is wrong with outputs, tables and pages.
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::Audit;
 use crate::texts;
 use miette::{IntoDiagnostic, Result};
@@ -8,7 +8,7 @@ use schemars::Schema;
 
 pub use prony_audit::{EXPLANATIONS, example};
 
-pub fn main(args: &Audit) -> Result<Ended> {
+pub fn main(args: &Audit) -> Result<CommandEnd> {
     // One file that is missing is no reason to leave the others unread.
     let (found, mut errors) = texts::read_those_there(&args.files)?;
     if found.is_empty()
@@ -23,10 +23,10 @@ pub fn main(args: &Audit) -> Result<Ended> {
     } else {
         crate::out::report(|width| audit.text(width));
     }
-    let mut ended = Ended::Done;
+    let mut ended = CommandEnd::Done;
     for error in errors {
         eprintln!("{error:?}");
-        ended = Ended::Incomplete;
+        ended = CommandEnd::Incomplete;
     }
     for file in audit.files.iter().filter(|file| !file.says_something()) {
         eprintln!(
@@ -34,10 +34,10 @@ pub fn main(args: &Audit) -> Result<Ended> {
              recognised, so nothing was audited",
             file.name
         );
-        ended = Ended::Incomplete;
+        ended = CommandEnd::Incomplete;
     }
     Ok(if audit.serious() {
-        Ended::Broken
+        CommandEnd::Broken
     } else {
         ended
     })

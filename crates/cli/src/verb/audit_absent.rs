@@ -1,13 +1,13 @@
 //! In the place of `audit` where audits are left out.
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::Audit;
 use crate::built;
 use miette::Result;
 use prony_checks::{CheckId, Explanation};
 use schemars::Schema;
 
-pub fn main(_args: &Audit) -> Result<Ended> {
+pub fn main(_args: &Audit) -> Result<CommandEnd> {
     Err(built::absent("audit", "audits outputs, tables and pages"))
 }
 

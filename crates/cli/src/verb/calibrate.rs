@@ -1,9 +1,9 @@
 //! `prony calibrate`: what this host's rig can do.
 
 use super::duel::explain;
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{Calibrate, Places};
-use crate::journal::{Kept, conclude, say_where, subject};
+use crate::journal::{NotebookJournal, conclude, say_where, subject};
 use crate::live::Live;
 use crate::machines::rig;
 use crate::place::on_signal;
@@ -20,7 +20,7 @@ use prony_record::calibration::{AGAIN, RUN};
 use std::sync::Arc;
 use std::time::Instant;
 
-pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
+pub fn main(places: &Places, args: &Calibrate) -> Result<CommandEnd> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
     let placement = Placement::split(&Topology::here());
@@ -37,7 +37,7 @@ pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
     let names: Vec<String> = sides.iter().map(|side| side.name.clone()).collect();
     let mut notebook = places.notebook()?;
     let subject = subject(&names, "several".into(), rig.placement.clone());
-    let mut kept = Kept::begin(
+    let mut kept = NotebookJournal::begin(
         &mut notebook,
         RUN,
         &names.join(" against "),
@@ -62,7 +62,7 @@ pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
         rounds: args.rounds,
         duration: args.duration.0,
     };
-    let mut display = Display::new(&live, args.rounds);
+    let mut display = CalibrateDisplay::new(&live, args.rounds);
     let outcome = calibration.carry_out(&mut kept, &mut |event| display.on_event(&event));
     // The live view ends before the result is printed.
     drop(live);
@@ -82,13 +82,13 @@ pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
     let words = format!("kept as run {id}: reports on this host now compare with these ceilings");
     say_where(&notebook, id, (!args.json).then_some(&words));
     Ok(match interrupt.fired() {
-        true => Ended::Incomplete,
-        false => Ended::Done,
+        true => CommandEnd::Incomplete,
+        false => CommandEnd::Done,
     })
 }
 
 /// Shows how it goes.
-struct Display<'a> {
+struct CalibrateDisplay<'a> {
     live: &'a Live,
     rounds: u32,
     cell: String,
@@ -97,7 +97,7 @@ struct Display<'a> {
     parts: (u64, u64),
 }
 
-impl<'a> Display<'a> {
+impl<'a> CalibrateDisplay<'a> {
     fn new(live: &'a Live, rounds: u32) -> Self {
         Self {
             live,

@@ -1,16 +1,16 @@
 //! `prony capacity`: the highest rate that a server keeps within limits, and its latency below that.
 
 use super::duel::sides;
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::capacity::MAX_CONNECTIONS;
 use crate::args::{Capacity, Places};
 use crate::http2::ProtocolOptions;
-use crate::journal::{Kept, conclude, say_where, subject};
+use crate::journal::{NotebookJournal, conclude, say_where, subject};
 use crate::live::Live;
 use crate::machines::rig;
 use crate::place::on_signal;
 use crate::target::is_url;
-use crate::workload::Asked;
+use crate::workload::WorkloadArgs;
 use miette::{Result, miette};
 use prony_lab::capacity::CapacityError;
 use prony_lab::duel::WINDOW;
@@ -25,12 +25,12 @@ use prony_report::show;
 use prony_verdict::design::Given;
 use std::sync::Arc;
 
-pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
+pub fn main(places: &Places, args: &Capacity) -> Result<CommandEnd> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
     let sources = args.origin.sources(&args.apart.from.client_host)?;
     let elsewhere = args.apart.reach(!is_url(&args.server), false)?;
-    let asked = Asked::of(
+    let asked = WorkloadArgs::of(
         (args.contract, args.path.as_deref()),
         (&args.request, &args.called, &args.asked),
         (&args.messages, args.protocol.is_ws()),
@@ -84,7 +84,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
             rig.placement.clone(),
         )
     };
-    let mut kept = Kept::begin(
+    let mut kept = NotebookJournal::begin(
         &mut notebook,
         "capacity",
         &side.name,
@@ -157,11 +157,11 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
 }
 
 /// Is the capacity known? Whether it is known well enough for a condition, the condition says.
-fn judge(args: &Capacity, report: &CapacityReport) -> Ended {
+fn judge(args: &Capacity, report: &CapacityReport) -> CommandEnd {
     let known = report.capacity.is_some() || !args.gate.conditions.fail_if.is_empty();
     match known && !report.interrupted {
-        true => Ended::Done,
-        false => Ended::Incomplete,
+        true => CommandEnd::Done,
+        false => CommandEnd::Incomplete,
     }
 }
 
@@ -199,7 +199,7 @@ fn on_event(live: &Live, event: &Event<'_>) {
             let doing = format!("trying {} for {length:?}", show::rate(*rate));
             live.change(move |frame| {
                 frame.doing = doing;
-                frame.load = crate::live::frame::Load::default();
+                frame.load = crate::live::frame::LoadProgress::default();
             });
         }
         Event::Tried(step) => live.say(&prony_report::capacity::line(step)),

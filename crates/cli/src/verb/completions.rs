@@ -1,13 +1,13 @@
 //! `prony completions` and `prony man`, both from the one definition of the command line.
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{self, Completions, Man};
 use clap_complete::env::Shells;
 use miette::{IntoDiagnostic, Result, miette};
 use std::fs;
 
 /// Prints what makes a shell ask prony for completions.
-pub fn main(args: &Completions) -> Result<Ended> {
+pub fn main(args: &Completions) -> Result<CommandEnd> {
     let mut text = Vec::new();
     let shell = args.shell.to_string();
     let shells = Shells::builtins();
@@ -18,11 +18,11 @@ pub fn main(args: &Completions) -> Result<Ended> {
         .write_registration(crate::complete::ASKED, "prony", "prony", "prony", &mut text)
         .into_diagnostic()?;
     print!("{}", String::from_utf8_lossy(&text));
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// Prints the manual page, or writes one for every verb into a folder.
-pub fn man(args: &Man) -> Result<Ended> {
+pub fn man(args: &Man) -> Result<CommandEnd> {
     match &args.output {
         None => {
             let mut text = Vec::new();
@@ -38,7 +38,7 @@ pub fn man(args: &Man) -> Result<Ended> {
             eprintln!("{}", folder.display());
         }
     }
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// Returns the command line, whose internal verbs are hidden.

@@ -1,13 +1,13 @@
 //! `prony diff`: two runs.
 
 use super::report::find;
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{Diff, Places};
 use crate::gate::of_diff;
 use miette::{IntoDiagnostic, Result};
 use prony_report::diff::DiffReport;
 
-pub fn main(places: &Places, args: &Diff) -> Result<Ended> {
+pub fn main(places: &Places, args: &Diff) -> Result<CommandEnd> {
     let notebook = places.notebook_to_read()?;
     let (before, after) = (
         find(&notebook, &args.before)?,
@@ -23,7 +23,7 @@ pub fn main(places: &Places, args: &Diff) -> Result<Ended> {
     }
     verdict.tell();
     Ok(verdict.ended(match report.cells.is_empty() {
-        true => Ended::Incomplete,
-        false => Ended::Done,
+        true => CommandEnd::Incomplete,
+        false => CommandEnd::Done,
     }))
 }

@@ -9,12 +9,12 @@ mod terms;
 mod why;
 
 use super::why::keep;
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{Duel, Places};
-use crate::journal::{Kept, conclude, say_where, subject};
+use crate::journal::{NotebookJournal, conclude, say_where, subject};
 use crate::machines::rig;
 use crate::place::on_signal;
-use display::Display;
+use display::DuelDisplay;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::duel::DuelError;
 use prony_lab::interrupt::Interrupt;
@@ -27,7 +27,7 @@ use prony_record::Subject;
 use prony_verdict::why::anatomy;
 use std::sync::Arc;
 
-pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
+pub fn main(places: &Places, args: &Duel) -> Result<CommandEnd> {
     sides::check(args)?;
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
@@ -57,7 +57,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         )
     };
     let title = names.join(" against ");
-    let mut kept = Kept::begin(
+    let mut kept = NotebookJournal::begin(
         &mut notebook,
         "duel",
         &title,
@@ -76,7 +76,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         terms: &terms,
         time: terms::time(args),
     };
-    let mut display = Display::new(args, &names, &rig.spare);
+    let mut display = DuelDisplay::new(args, &names, &rig.spare);
     let outcome = duel.carry_out(&mut kept, &mut |event| display.on_event(&event));
     let dissected = why::look(args, &duel, &outcome, &mut |event| display.on_event(&event));
     // The live view ends before the result is printed.
@@ -93,7 +93,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         conclude(&notebook, id, "no round was finished");
         say_where(&notebook, id, None);
         eprintln!("no round was finished: there is nothing to compare");
-        return Ok(Ended::Incomplete);
+        return Ok(CommandEnd::Incomplete);
     }
     let mut report = seen
         .report(id.0, &terms, !interrupt.fired())
@@ -119,8 +119,8 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     verdict.tell();
     args.gate.comment(&verdict, || comment(&notebook, id))?;
     Ok(verdict.ended(match interrupt.fired() {
-        true => Ended::Incomplete,
-        false => Ended::Done,
+        true => CommandEnd::Incomplete,
+        false => CommandEnd::Done,
     }))
 }
 

@@ -1,13 +1,13 @@
 //! `prony echo-client`: the client of the published benchmark of TCP echo servers.
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::place::on_signal;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_compat::echo_client::EchoClient;
 use prony_lab::interrupt::Interrupt;
 use std::sync::Arc;
 
-pub fn main(args: &EchoClient) -> Result<Ended> {
+pub fn main(args: &EchoClient) -> Result<CommandEnd> {
     let connections = u64::from(args.threads) * u64::from(args.sockets);
     prony_engine::descriptors::reserve(connections).into_diagnostic()?;
     let interrupt = Arc::new(Interrupt::default());
@@ -30,10 +30,10 @@ pub fn main(args: &EchoClient) -> Result<Ended> {
         }
     }
     if outcome.lost() == 0 {
-        return Ok(Ended::Done);
+        return Ok(CommandEnd::Done);
     }
     if args.quiet {
-        return Ok(Ended::Incomplete);
+        return Ok(CommandEnd::Incomplete);
     }
     eprintln!(
         "prony: {} of {} replies were lost{}",
@@ -47,5 +47,5 @@ pub fn main(args: &EchoClient) -> Result<Ended> {
     for (text, n) in &outcome.errors {
         eprintln!("prony:   {text} ×{n}");
     }
-    Ok(Ended::Incomplete)
+    Ok(CommandEnd::Incomplete)
 }

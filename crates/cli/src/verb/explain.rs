@@ -1,6 +1,6 @@
 //! `prony explain`: what a check means, of a measurement or of an audit.
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::Explain;
 use crate::built;
 use crate::verb::audit;
@@ -11,7 +11,7 @@ use serde::Serialize;
 /// An explanation, and of what its check is: some have a check of the same name in an audit, which
 /// has less to go by.
 #[derive(Clone, Copy, Serialize)]
-struct Told {
+struct CheckExplanation {
     #[serde(flatten)]
     explanation: Explanation,
     /// `measurement` or `audit`.
@@ -21,19 +21,19 @@ struct Told {
     example: Option<&'static str>,
 }
 
-pub fn main(args: &Explain) -> Result<Ended> {
+pub fn main(args: &Explain) -> Result<CommandEnd> {
     let measured = prony_checks::explanations().into_iter();
-    let measured = measured.map(|explanation| Told {
+    let measured = measured.map(|explanation| CheckExplanation {
         explanation,
         of: "measurement",
         example: None,
     });
-    let audited = audit::EXPLANATIONS.map(|explanation| Told {
+    let audited = audit::EXPLANATIONS.map(|explanation| CheckExplanation {
         explanation,
         of: "audit",
         example: audit::example(explanation.name),
     });
-    let mut chosen: Vec<Told> = measured.chain(audited).collect();
+    let mut chosen: Vec<CheckExplanation> = measured.chain(audited).collect();
     if let Some(name) = &args.check {
         let mut names: Vec<&str> = chosen.iter().map(|it| it.explanation.name.word()).collect();
         names.sort_unstable();
@@ -56,7 +56,7 @@ pub fn main(args: &Explain) -> Result<Ended> {
             "{}",
             serde_json::to_string_pretty(&chosen).into_diagnostic()?
         );
-        return Ok(Ended::Done);
+        return Ok(CommandEnd::Done);
     }
     for (i, told) in chosen.iter().enumerate() {
         if i > 0 {
@@ -80,5 +80,5 @@ pub fn main(args: &Explain) -> Result<Ended> {
             }
         }
     }
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }

@@ -1,16 +1,16 @@
 //! `prony export`: a run as a file of another tool.
 
 use super::report::find;
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{Export, Format, Places};
 use crate::out::{self, write_file};
 use miette::{IntoDiagnostic, Result, miette};
 use prony_pages::material::Material;
 use prony_pages::{chart, export, why};
-use prony_verdict::why::Body;
+use prony_verdict::why::ServerAnatomy;
 use std::collections::BTreeMap;
 
-pub fn main(places: &Places, args: &Export) -> Result<Ended> {
+pub fn main(places: &Places, args: &Export) -> Result<CommandEnd> {
     let notebook = places.notebook_to_read()?;
     let run = find(&notebook, &args.run)?;
     let material = Material::read(&notebook, &run).into_diagnostic()?;
@@ -37,11 +37,11 @@ pub fn main(places: &Places, args: &Export) -> Result<Ended> {
         }
         None => print!("{text}"),
     }
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// The one format that is no text.
-fn pprof(material: &Material, args: &Export) -> Result<Ended> {
+fn pprof(material: &Material, args: &Export) -> Result<CommandEnd> {
     let side = sampled(material, args)?;
     let at_ns = material.run.facts.started.as_nanosecond();
     let profile =
@@ -59,7 +59,7 @@ fn pprof(material: &Material, args: &Export) -> Result<Ended> {
         }
         None => out::bytes(&profile),
     }
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }
 
 fn svg(material: &Material, args: &Export) -> Result<String> {
@@ -83,7 +83,7 @@ fn svg(material: &Material, args: &Export) -> Result<String> {
 }
 
 /// The stacks in which threads of a server wait.
-fn waits(side: &Body) -> Result<&BTreeMap<String, u64>> {
+fn waits(side: &ServerAnatomy) -> Result<&BTreeMap<String, u64>> {
     match side.waiting.is_empty() {
         false => Ok(&side.waiting),
         true => Err(miette!(
@@ -94,7 +94,7 @@ fn waits(side: &Body) -> Result<&BTreeMap<String, u64>> {
 }
 
 /// The one server that is meant, with its stacks.
-fn sampled<'a>(material: &'a Material, args: &Export) -> Result<&'a Body> {
+fn sampled<'a>(material: &'a Material, args: &Export) -> Result<&'a ServerAnatomy> {
     let Some(anatomy) = &material.report.why else {
         return Err(miette!(
             help = "`prony duel --why` and `prony run --why` sample them",
@@ -103,7 +103,7 @@ fn sampled<'a>(material: &'a Material, args: &Export) -> Result<&'a Body> {
         ));
     };
     let wanted = args.server.as_deref();
-    let fits = |side: &&Body| wanted.is_none_or(|wanted| wanted == side.name);
+    let fits = |side: &&ServerAnatomy| wanted.is_none_or(|wanted| wanted == side.name);
     match anatomy.sides.iter().filter(fits).collect::<Vec<_>>()[..] {
         [side] => Ok(side),
         ref found => {

@@ -1,32 +1,32 @@
 //! `prony hosts`: what a user's machines are like.
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{HostsAction, HostsArgs, HostsCheck};
 use crate::place::on_signal;
 use crate::remedy::unknown;
 use miette::Result;
 use prony_lab::interrupt::Interrupt;
-use prony_remote::check::{Path, Reached, host, pair};
+use prony_remote::check::{Path, ReachedHost, host, pair};
 use prony_report::show;
-use prony_report::table::{Align, Table};
+use prony_report::table::{Align, TextTable};
 use serde_json::json;
 use std::fmt::Write;
 use std::sync::Arc;
 
-pub fn main(args: &HostsArgs) -> Result<Ended> {
+pub fn main(args: &HostsArgs) -> Result<CommandEnd> {
     match &args.action {
         HostsAction::Check(args) => check(args),
     }
 }
 
 /// Results of `prony hosts check`.
-struct Found {
-    hosts: Vec<(String, Result<Reached, String>)>,
+struct HostChecks {
+    hosts: Vec<(String, Result<ReachedHost, String>)>,
     /// Server, generator, and the network between them.
     pairs: Vec<(String, String, Result<Path, String>)>,
 }
 
-fn check(args: &HostsCheck) -> Result<Ended> {
+fn check(args: &HostsCheck) -> Result<CommandEnd> {
     let registry = args.machines.registry()?;
     let mut names = args.names.clone();
     if names.is_empty() {
@@ -43,7 +43,7 @@ fn check(args: &HostsCheck) -> Result<Ended> {
     }
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
-    let mut found = Found {
+    let mut found = HostChecks {
         hosts: Vec::new(),
         pairs: Vec::new(),
     };
@@ -76,12 +76,12 @@ fn check(args: &HostsCheck) -> Result<Ended> {
         false => crate::out::report(|width| found.text(width)),
     }
     Ok(match found.all_well() && !interrupt.fired() {
-        true => Ended::Done,
-        false => Ended::Incomplete,
+        true => CommandEnd::Done,
+        false => CommandEnd::Incomplete,
     })
 }
 
-impl Found {
+impl HostChecks {
     fn all_well(&self) -> bool {
         self.hosts.iter().all(|(_, seen)| seen.is_ok())
             && self.pairs.iter().all(|(_, _, path)| path.is_ok())
@@ -89,7 +89,7 @@ impl Found {
 
     fn text(&self, width: usize) -> String {
         let right = |name| (name, Align::Right);
-        let mut table = Table::new([
+        let mut table = TextTable::new([
             ("host", Align::Left),
             right("CPUs"),
             right("memory"),
@@ -118,7 +118,7 @@ impl Found {
         }
         let mut out = table.fit(width);
         if !self.pairs.is_empty() {
-            let mut table = Table::new([
+            let mut table = TextTable::new([
                 ("server", Align::Left),
                 ("generator", Align::Left),
                 ("address", Align::Left),

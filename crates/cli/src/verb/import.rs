@@ -7,12 +7,12 @@ mod figures;
 mod figures;
 mod runs;
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{self, Import, Places};
 use crate::texts;
 use miette::Result;
 
-pub fn main(places: &Places, args: &Import) -> Result<Ended> {
+pub fn main(places: &Places, args: &Import) -> Result<CommandEnd> {
     let texts = texts::read(&args.files)?;
     if let Some(runs) = runs::recognise(&texts)? {
         if args.name.is_some() || !args.server.is_empty() {

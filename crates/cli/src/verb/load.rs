@@ -8,13 +8,13 @@ mod reach;
 mod replay;
 mod shape;
 
-use crate::Ended;
-use crate::args::{Load, Places};
+use crate::CommandEnd;
+use crate::args::{LoadArgs, Places};
 use crate::http2::ProtocolOptions;
 use crate::machines::generator_of;
 use crate::running::{self, Reach};
 use crate::target;
-use display::Display;
+use display::LoadDisplay;
 use jiff::Timestamp;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_engine::{Dialogue, Plan, Target};
@@ -34,7 +34,7 @@ use prony_lab::tree::{Attached, Root};
 use prony_lab::trial::{Lab, Progress};
 use prony_lab::workload::Workload;
 use prony_record::inert;
-use prony_record::load::Over;
+use prony_record::load::Protocol;
 use prony_record::{Extent, Failure, Finding, Observation, Percentiles, Step};
 use prony_remote::Fleet;
 use prony_report::load::{
@@ -43,7 +43,7 @@ use prony_report::load::{
 };
 use std::sync::Arc;
 
-pub fn main(places: &Places, args: &Load) -> Result<Ended> {
+pub fn main(places: &Places, args: &LoadArgs) -> Result<CommandEnd> {
     let fleet = args.from.fleet()?;
     let shared = Placement::shared(&Topology::here());
     let settled = settle(args, fleet.as_ref())?;
@@ -70,7 +70,7 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
         interrupt: &interrupt,
     };
     let started = Timestamp::now();
-    let mut display = Display::new(args, &plan);
+    let mut display = LoadDisplay::new(args, &plan);
     let told = &mut |progress: Progress<'_>| display.on_event(&progress);
     let failed = |failure: Failure| {
         if failure.step == Step::Verify && args.url.starts_with("http://") && !apart {
@@ -136,8 +136,8 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
         eprintln!("\nafter the load: {}", broken.message);
     }
     Ok(verdict.ended(match (report.outcomes.ok, broken) {
-        (0, _) | (_, Some(_)) => Ended::Incomplete,
-        _ => Ended::Done,
+        (0, _) | (_, Some(_)) => CommandEnd::Incomplete,
+        _ => CommandEnd::Done,
     }))
 }
 
@@ -152,7 +152,7 @@ struct Settled {
 }
 
 /// Are the requests of a file tried before the load?
-fn verified(args: &Load, plan: &Plan, apart: bool) -> bool {
+fn verified(args: &LoadArgs, plan: &Plan, apart: bool) -> bool {
     let file = args.file.as_ref().or(args.replay.as_ref());
     let Some(file) = file.filter(|_| !args.no_verify) else {
         return false;
@@ -196,7 +196,7 @@ fn explain(failure: &Failure) -> miette::Report {
     }
 }
 
-fn settle(args: &Load, fleet: Option<&Fleet>) -> Result<Settled> {
+fn settle(args: &LoadArgs, fleet: Option<&Fleet>) -> Result<Settled> {
     let address = target::parse(&args.url)?;
     let asked = asked::of(args);
     let options = ProtocolOptions {
@@ -216,7 +216,7 @@ fn settle(args: &Load, fleet: Option<&Fleet>) -> Result<Settled> {
     let load = options.messages(shape::load(args)?, &workload)?;
     let load = of_sessions(load, &workload, endpoint.http2.is_some())?;
     let load = prony_record::Load {
-        over: Over::of(endpoint.tls, endpoint.http2.is_some()),
+        over: Protocol::of(endpoint.tls, endpoint.http2.is_some()),
         ..replay::at_its_times(load, args, &workload)?
     };
     load.check().map_err(|invalid| usage!("--{invalid}"))?;
@@ -314,7 +314,7 @@ fn of_sessions(
 }
 
 fn report(
-    args: &Load,
+    args: &LoadArgs,
     plan: &Plan,
     seen: &Observation,
     checks: Vec<Finding>,
@@ -409,7 +409,7 @@ fn http2(load: &prony_record::Load, window: u32, seen: &Observation) -> Http2Rep
 }
 
 /// Conditions speak of requests and sessions that there are.
-fn known_requests(args: &Load, plan: &Plan) -> Result<()> {
+fn known_requests(args: &LoadArgs, plan: &Plan) -> Result<()> {
     let (what, names): (_, Vec<&str>) = match &plan.dialogue {
         Dialogue::Mix(mix) => {
             let what = match mix.sessions.is_empty() {

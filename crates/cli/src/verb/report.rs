@@ -1,16 +1,16 @@
 //! `prony report`: a run again.
 
-use crate::Ended;
-use crate::args::{Places, Report};
+use crate::CommandEnd;
+use crate::args::{Places, ReportArgs};
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::experiment::shipped_figures;
-use prony_notebook::{Notebook, Run, RunId};
+use prony_notebook::{Notebook, RunId, StoredRun};
 use prony_pages::material::Material;
 use prony_record::published::Published;
 use prony_report::run::RunReport;
 use std::path::{Path, PathBuf};
 
-pub fn main(places: &Places, args: &Report) -> Result<Ended> {
+pub fn main(places: &Places, args: &ReportArgs) -> Result<CommandEnd> {
     let notebook = places.notebook_to_read()?;
     let run = find(&notebook, &args.run)?;
     let published = match &args.published {
@@ -22,7 +22,7 @@ pub fn main(places: &Places, args: &Report) -> Result<Ended> {
             && let Some(duel) = prony_report::duel::read(&notebook, &run).into_diagnostic()?
         {
             crate::out::report(|width| prony_report::duel::text(&duel, width));
-            return Ok(Ended::Done);
+            return Ok(CommandEnd::Done);
         }
         let report = prony_report::kept::report(&notebook, &run).into_diagnostic()?;
         let report = match &published {
@@ -30,13 +30,13 @@ pub fn main(places: &Places, args: &Report) -> Result<Ended> {
             None => report,
         };
         show(&report, args.json, args.verbose)?;
-        return Ok(Ended::Done);
+        return Ok(CommandEnd::Done);
     };
     write_page(&notebook, &run, published.as_ref(), path)?;
     if path.as_os_str() != "-" {
         eprintln!("{}", path.display());
     }
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// The figures of this name: those of published/, as in an experiment, before imported ones.
@@ -52,7 +52,7 @@ fn figures(places: &Places, name: &str) -> Result<Published> {
 }
 
 /// A run's page, with these figures beside it rather than those that its experiment names.
-fn page(notebook: &Notebook, run: &Run, published: Option<&Published>) -> Result<String> {
+fn page(notebook: &Notebook, run: &StoredRun, published: Option<&Published>) -> Result<String> {
     let mut material = Material::read(notebook, run).into_diagnostic()?;
     if let Some(figures) = published {
         material.report = material.report.beside(figures);
@@ -63,7 +63,7 @@ fn page(notebook: &Notebook, run: &Run, published: Option<&Published>) -> Result
 /// Writes a run's page. A reader of the file meanwhile sees the old one or the new one, whole.
 pub fn write_page(
     notebook: &Notebook,
-    run: &Run,
+    run: &StoredRun,
     published: Option<&Published>,
     path: &Path,
 ) -> Result<()> {
@@ -71,7 +71,7 @@ pub fn write_page(
 }
 
 /// Where a run's page is: beside the notebook, under its name.
-pub fn page_path(notebook: &Notebook, run: &Run) -> PathBuf {
+pub fn page_path(notebook: &Notebook, run: &StoredRun) -> PathBuf {
     let name = notebook.path().file_stem().unwrap_or_default();
     let name = format!("{}-run-{}.html", name.display(), run.id);
     notebook.path().with_file_name(name)
@@ -90,7 +90,7 @@ fn show(report: &RunReport, json: bool, verbose: bool) -> Result<()> {
 }
 
 /// The run with this number or name.
-pub fn find(notebook: &Notebook, which: &str) -> Result<Run> {
+pub fn find(notebook: &Notebook, which: &str) -> Result<StoredRun> {
     let none = || {
         miette!(
             help = "`prony runs` lists the runs",

@@ -1,6 +1,6 @@
 //! `prony requests`: files of requests made from other files.
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{From, Requests, RequestsCommand};
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::requests::from::make;
@@ -8,12 +8,12 @@ use prony_record::inert;
 use std::io::Read;
 use std::path::Path;
 
-pub fn main(args: &Requests) -> Result<Ended> {
+pub fn main(args: &Requests) -> Result<CommandEnd> {
     let RequestsCommand::From(args) = &args.command;
     from(args)
 }
 
-fn from(args: &From) -> Result<Ended> {
+fn from(args: &From) -> Result<CommandEnd> {
     let shown = args.file.display();
     let mut bytes = Vec::new();
     if args.file == Path::new("-") {
@@ -40,8 +40,8 @@ fn from(args: &From) -> Result<Ended> {
         print!("{}", made.text);
     }
     Ok(match made.notes.is_empty() {
-        true => Ended::Done,
-        false => Ended::Incomplete,
+        true => CommandEnd::Done,
+        false => CommandEnd::Incomplete,
     })
 }
 

@@ -5,17 +5,17 @@ mod display;
 mod why;
 
 use super::why::keep;
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::machines::Apart;
-use crate::args::{Places, Run};
-use crate::journal::{Kept, conclude, say_where};
+use crate::args::{Places, RunArgs};
+use crate::journal::{NotebookJournal, conclude, say_where};
 use crate::live::Live;
 use crate::machines::{Rig, rig};
 use crate::place::on_signal;
 use crate::request::PAUSES;
 use crate::rigs;
 use adapt::adapt;
-use display::Display;
+use display::RunDisplay;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::experiment::{Entrant, Experiment};
 use prony_lab::interrupt::Interrupt;
@@ -28,7 +28,7 @@ use prony_verdict::why::anatomy;
 use serde_json::json;
 use std::sync::Arc;
 
-pub fn main(places: &Places, args: &Run) -> Result<Ended> {
+pub fn main(places: &Places, args: &RunArgs) -> Result<CommandEnd> {
     let catalog = places.catalog()?;
     let mut experiment =
         Experiment::find(&args.experiment, &catalog, &|name| places.imported(name))?;
@@ -66,7 +66,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     };
     let subject = subject(&experiment, published, placement);
     let (name, title) = (&experiment.name, &experiment.title);
-    let mut kept = Kept::begin(
+    let mut kept = NotebookJournal::begin(
         &mut notebook,
         name,
         title,
@@ -74,7 +74,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
         subject,
         first.host.machine(),
     )?;
-    let mut display = Display::new(&args.shown, &experiment, &first.spare);
+    let mut display = RunDisplay::new(&args.shown, &experiment, &first.spare);
     let outcome = match rigs.as_slice() {
         [(None, rig)] => prony_lab::run::Run {
             lab: lab(rig, &interrupt),
@@ -149,9 +149,9 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     }
     say_where(&notebook, id, (!args.json).then_some(&words));
     Ok(verdict.ended(if report.complete() && !interrupt.fired() {
-        Ended::Done
+        CommandEnd::Done
     } else {
-        Ended::Incomplete
+        CommandEnd::Incomplete
     }))
 }
 
@@ -161,7 +161,7 @@ const FEW: u32 = 10;
 /// The machines that measure: one rig without a name, or those that `--shard-rounds` names.
 fn raise(
     places: &Places,
-    args: &Run,
+    args: &RunArgs,
     experiment: &Experiment,
     interrupt: &Arc<Interrupt>,
     threads: u32,

@@ -1,14 +1,14 @@
 //! `prony runs`: what the notebook holds.
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{Places, Runs};
 use miette::{IntoDiagnostic, Result};
-use prony_notebook::{Run, UnreadableRun};
+use prony_notebook::{StoredRun, UnreadableRun};
 use prony_record::RunStatus;
 use prony_report::table::printable;
 use serde_json::json;
 
-pub fn main(places: &Places, args: &Runs) -> Result<Ended> {
+pub fn main(places: &Places, args: &Runs) -> Result<CommandEnd> {
     let notebook = places.notebook_to_read()?;
     let runs = notebook.runs(args.limit).into_diagnostic()?;
     if args.json {
@@ -33,17 +33,17 @@ pub fn main(places: &Places, args: &Runs) -> Result<Ended> {
             })
             .collect();
         println!("{}", serde_json::to_string_pretty(&runs).into_diagnostic()?);
-        return Ok(Ended::Done);
+        return Ok(CommandEnd::Done);
     }
     if runs.is_empty() {
         eprintln!(
             "no runs yet in {}: try `prony run quickstart`",
             notebook.path().display()
         );
-        return Ok(Ended::Done);
+        return Ok(CommandEnd::Done);
     }
     crate::out::report(|_| {
-        let entry = |run: &Result<Run, UnreadableRun>| match run {
+        let entry = |run: &Result<StoredRun, UnreadableRun>| match run {
             Ok(run) => entry(run),
             Err(UnreadableRun { id, why }) => {
                 format!(
@@ -55,11 +55,11 @@ pub fn main(places: &Places, args: &Runs) -> Result<Ended> {
         };
         runs.iter().map(entry).collect()
     });
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// A run as an entry of the list: what it was, and below what came of it.
-fn entry(run: &Run) -> String {
+fn entry(run: &StoredRun) -> String {
     let facts = &run.facts;
     let number = format!("{:>4}", run.id.to_string());
     let started = facts.started.strftime("%Y-%m-%d %H:%M");
@@ -79,7 +79,7 @@ fn entry(run: &Run) -> String {
 }
 
 /// A run whose prony died is not running, whatever the notebook says.
-fn status(run: &Run) -> String {
+fn status(run: &StoredRun) -> String {
     match run.status {
         RunStatus::Running if run.is_abandoned() => "interrupted".into(),
         status => status.to_string(),
@@ -87,7 +87,7 @@ fn status(run: &Run) -> String {
 }
 
 /// Says of a run that was measured elsewhere what it is there.
-fn origin(run: &Run) -> Option<String> {
+fn origin(run: &StoredRun) -> Option<String> {
     let origin = run.origin.as_ref()?;
     let day = origin.imported.strftime("%Y-%m-%d");
     Some(format!("run {} elsewhere, imported {day}", origin.number))

@@ -1,13 +1,13 @@
 //! `prony schema`: the shapes of files and outputs.
 
-use crate::Ended;
-use crate::args::{Schema, SchemaOf};
+use crate::CommandEnd;
+use crate::args::{SchemaArgs, SchemaOf};
 use miette::{IntoDiagnostic, Result};
-use prony_verdict::gate::Judged;
+use prony_verdict::gate::JudgedCondition;
 use schemars::{JsonSchema, Schema as Shape, SchemaGenerator};
 use serde_json::{Value, json};
 
-pub fn main(args: &Schema) -> Result<Ended> {
+pub fn main(args: &SchemaArgs) -> Result<CommandEnd> {
     let schema = match args.what {
         SchemaOf::Load => gated::<prony_report::load::LoadReport>(),
         SchemaOf::Diff => schemars::schema_for!(prony_report::diff::DiffReport),
@@ -22,7 +22,7 @@ pub fn main(args: &Schema) -> Result<Ended> {
         SchemaOf::Audit => super::audit::schema()?,
         SchemaOf::GrpcEcho => {
             print!("{}", prony_lab::contract::GRPC_ECHO);
-            return Ok(Ended::Done);
+            return Ok(CommandEnd::Done);
         }
         SchemaOf::Server => schemars::schema_for!(prony_lab::manifest::Manifest),
     };
@@ -30,13 +30,13 @@ pub fn main(args: &Schema) -> Result<Ended> {
         "{}",
         serde_json::to_string_pretty(&schema).into_diagnostic()?
     );
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// The shape of a report that may have been judged by `--fail-if`.
 fn gated<R: JsonSchema>() -> Shape {
     let mut generator = SchemaGenerator::default();
-    let mut gates = generator.subschema_for::<Vec<Judged>>();
+    let mut gates = generator.subschema_for::<Vec<JudgedCondition>>();
     gates.insert(
         "description".into(),
         json!("What came of the conditions of `--fail-if`; absent when none was given."),

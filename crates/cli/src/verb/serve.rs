@@ -1,6 +1,6 @@
 //! `prony serve`: prony's own servers.
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{Serve, Served};
 use miette::{IntoDiagnostic, Result};
 use prony_reference::{Contract, ceiling, clockwork};
@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-pub fn main(args: &Serve) -> Result<Ended> {
+pub fn main(args: &Serve) -> Result<CommandEnd> {
     let listen = args.listen;
     let contract = match args.what {
         Served::TcpEcho => Contract::TcpEcho,
@@ -31,11 +31,11 @@ pub fn main(args: &Serve) -> Result<Ended> {
         server.local_addr()
     );
     server.run().into_diagnostic()?;
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// Returns the protocol to serve, and the certificate for it.
-fn over(args: &Serve) -> Result<ceiling::Over> {
+fn over(args: &Serve) -> Result<ceiling::Layers> {
     // In manifests, what there is not is empty.
     let given = |path: &Option<OsString>| {
         let path = path.clone().filter(|path| !path.is_empty());
@@ -49,18 +49,18 @@ fn over(args: &Serve) -> Result<ceiling::Over> {
             args.protocol
         )),
         (false, Some(_)) => Err(usage!("--cert is for --protocol tls and --protocol h2")),
-        _ => Ok(ceiling::Over {
+        _ => Ok(ceiling::Layers {
             http2: args.protocol.is_http2(),
             tls,
         }),
     }
 }
 
-fn clockwork(args: &Serve, listen: SocketAddr) -> Result<Ended> {
+fn clockwork(args: &Serve, listen: SocketAddr) -> Result<CommandEnd> {
     let options = clockwork::Options {
         listen,
         contract: args.contract,
-        script: clockwork::Script {
+        script: clockwork::ReplyScript {
             delay: args.delay,
             stall: args.stall,
             queue: args.queue,
@@ -72,7 +72,7 @@ fn clockwork(args: &Serve, listen: SocketAddr) -> Result<Ended> {
         over: over(args)?,
         note: false,
     };
-    let server = clockwork::Server::bind(&options).into_diagnostic()?;
+    let server = clockwork::ClockworkServer::bind(&options).into_diagnostic()?;
     eprintln!(
         "serving {} by clockwork on {}",
         args.contract,
@@ -81,5 +81,5 @@ fn clockwork(args: &Serve, listen: SocketAddr) -> Result<Ended> {
     let stop = clockwork::stop_on_signals().into_diagnostic()?;
     let report = server.run(stop).into_diagnostic()?;
     eprintln!("{report}");
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }

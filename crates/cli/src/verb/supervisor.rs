@@ -1,9 +1,9 @@
 //! `prony supervisor`: see [`prony_lab::supervisor`].
 
-use crate::Ended;
+use crate::CommandEnd;
 use miette::{IntoDiagnostic, Result};
 
-pub fn main(arguments: &[String]) -> Result<Ended> {
+pub fn main(arguments: &[String]) -> Result<CommandEnd> {
     prony_lab::supervisor::main(arguments).into_diagnostic()?;
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }

@@ -2,7 +2,7 @@
 
 mod contract;
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::Verify;
 use crate::args::protocol::ProtocolArgs;
 use crate::args::ws::Messages;
@@ -12,11 +12,11 @@ use crate::running::{self, Reach};
 use crate::target;
 use miette::Result;
 use prony_engine::protocol::mix::Shares;
-use prony_lab::requests::Server;
+use prony_lab::requests::ServerFacts;
 use prony_lab::requests::verify::{RequestFile, Tried, verify};
 use prony_lab::side::Running;
 
-pub fn main(args: &Verify) -> Result<Ended> {
+pub fn main(args: &Verify) -> Result<CommandEnd> {
     let address = target::parse(&args.url)?;
     if let Some(named) = contract::named(args) {
         return contract::verify(args, named, &address);
@@ -35,11 +35,11 @@ pub fn main(args: &Verify) -> Result<Ended> {
             "a file has HTTP requests, which are not sent over WebSocket"
         ));
     }
-    let server = Server {
+    let server = ServerFacts {
         prefix: prefix(&address.path)?,
         // No share is kept here: each request is sent by itself, however rare it is.
         shares: Shares::Random,
-        ..Server::anywhere()
+        ..ServerFacts::anywhere()
     };
     let mut file = RequestFile::read(&args.file, &server, ways(args.no_pipelining))?;
     args.login.authorize(&mut file.mix)?;
@@ -60,13 +60,13 @@ pub fn main(args: &Verify) -> Result<Ended> {
     let all = verify(&mix, &target, tls, seed, args.timeout.0, ways, told);
     let failed = all.iter().filter(|tried| tried.wrong.is_some()).count();
     if failed == 0 {
-        return Ok(Ended::Done);
+        return Ok(CommandEnd::Done);
     }
     eprintln!(
         "{failed} of {} failed; `--seed {seed}` sends the same values again",
         all.len()
     );
-    Ok(Ended::Incomplete)
+    Ok(CommandEnd::Incomplete)
 }
 
 /// Nothing is said of messages over WebSocket.

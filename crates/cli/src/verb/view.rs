@@ -1,12 +1,12 @@
 //! `prony view`: the notebook as a web page.
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{Places, View as Args};
 use miette::{IntoDiagnostic, Result, miette};
 use prony_view::View;
 use std::io::Write;
 
-pub fn main(places: &Places, args: &Args) -> Result<Ended> {
+pub fn main(places: &Places, args: &Args) -> Result<CommandEnd> {
     let notebook = places.notebook_to_read()?;
     let path = notebook.path().to_owned();
     let view = View::new(notebook, args.listen.ip(), args.listen.port())

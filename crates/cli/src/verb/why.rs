@@ -4,15 +4,15 @@ mod attach;
 pub mod files;
 
 use super::duel::{explain, sides};
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{Places, Why};
 use crate::http2::ProtocolOptions;
 use crate::live::Live;
-use crate::live::frame::Load as Shown;
+use crate::live::frame::LoadProgress as Shown;
 use crate::machines::rig;
 use crate::place::on_signal;
 use crate::target::is_url;
-use crate::workload::Asked;
+use crate::workload::WorkloadArgs;
 use miette::{IntoDiagnostic, Result};
 use prony_lab::duel::LoadSpec;
 use prony_lab::event::Event;
@@ -22,7 +22,7 @@ use prony_lab::placement::Placement;
 use prony_lab::side::Side;
 use prony_lab::topology::Topology;
 use prony_lab::trial::{Lab, Progress};
-use prony_lab::why::{LENGTH, LocalAnatomist, Outcome};
+use prony_lab::why::{LENGTH, LocalAnatomist, WhyResult};
 use prony_notebook::{Notebook, RunId};
 use prony_record::anatomy::Dissections;
 use prony_report::why::WhyReport;
@@ -30,7 +30,7 @@ use prony_verdict::design::highest;
 use prony_verdict::why::{anatomy, kept};
 use std::sync::Arc;
 
-pub fn main(places: &Places, args: &Why) -> Result<Ended> {
+pub fn main(places: &Places, args: &Why) -> Result<CommandEnd> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
     let sources = args.origin.sources(&[])?;
@@ -57,7 +57,7 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
     // A pilot shows how it is to be measured, and half of what it reaches.
     let found = survey(lab, sides, &spec, (false, true), &mut on_event);
     let Some(design) = found.map_err(|error| explain(&error))? else {
-        return Ok(Ended::Incomplete);
+        return Ok(CommandEnd::Incomplete);
     };
     let reached = args.rate.is_none().then(|| highest(&design.pilots[0]));
     let rate = design.rate.expect("it was asked for");
@@ -80,7 +80,7 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
     }
     let Some(seen) = whole_rounds(outcome) else {
         eprintln!("no round was finished: there is nothing to show");
-        return Ok(Ended::Incomplete);
+        return Ok(CommandEnd::Incomplete);
     };
     let report = WhyReport {
         server: side.name.clone(),
@@ -102,13 +102,13 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
         crate::out::write_file(path, prony_pages::why::markdown_of(&report))?;
     }
     Ok(match complete {
-        true => Ended::Done,
-        false => Ended::Incomplete,
+        true => CommandEnd::Done,
+        false => CommandEnd::Incomplete,
     })
 }
 
 /// The whole rounds, if there are any. What ended them early is said.
-pub fn whole_rounds(outcome: Outcome) -> Option<Dissections> {
+pub fn whole_rounds(outcome: WhyResult) -> Option<Dissections> {
     if let Some(failure) = outcome.failure {
         let n = outcome.seen.rounds.len() + 1;
         eprintln!("round {n} of the anatomy failed: {}", explain(&failure));
@@ -118,7 +118,7 @@ pub fn whole_rounds(outcome: Outcome) -> Option<Dissections> {
 
 /// The server, and how it is loaded.
 fn choose(places: &Places, args: &Why) -> Result<(Side, LoadSpec)> {
-    let asked = Asked::of(
+    let asked = WorkloadArgs::of(
         (args.contract, args.path.as_deref()),
         (&args.request, &args.called, &args.asked),
         (&args.messages, args.protocol.is_ws()),

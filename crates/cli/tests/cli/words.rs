@@ -1,6 +1,7 @@
 //! The worst habits of our prose stay out: comments that do not name what they document, and phrases that a reader has to
 //! translate.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -57,6 +58,39 @@ fn doc_comments_name_what_they_document() {
         "these comments begin with a word that refers to something else; say what the item is, in which unit, and what \
          its limits are:\n{}",
         wrong.join("\n")
+    );
+}
+
+/// A name that stands for many things says nothing of any of them.
+#[test]
+fn a_type_has_a_name_of_its_own() {
+    let mut sources = Vec::new();
+    for krate in fs::read_dir(root().join("crates")).unwrap() {
+        files(&krate.unwrap().path().join("src"), "rs", &mut sources);
+    }
+    let mut named: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for source in sources {
+        let file = source.file_stem().unwrap_or_default().to_string_lossy();
+        // The second half of a part that a build can leave out.
+        if file.ends_with("_absent") {
+            continue;
+        }
+        for line in fs::read_to_string(&source).unwrap().lines() {
+            let mut words = line
+                .split_whitespace()
+                .skip_while(|it| it.starts_with("pub"));
+            if let (Some("struct" | "enum" | "trait"), Some(name)) = (words.next(), words.next()) {
+                let name = name.split(|c: char| !c.is_alphanumeric()).next();
+                let all = named.entry(name.unwrap_or_default().to_owned());
+                all.or_default().push(source.display().to_string());
+            }
+        }
+    }
+    assert!(named.len() > 1_000, "{}", named.len());
+    named.retain(|_, files| files.len() > 2);
+    assert!(
+        named.is_empty(),
+        "these types share their name with two others; say what each is: {named:#?}"
     );
 }
 

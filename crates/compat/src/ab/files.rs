@@ -1,14 +1,14 @@
 //! The files of `-e` and `-g`.
 
-use super::flags::Flags;
-use super::report::{Report, millis};
+use super::flags::AbFlags;
+use super::report::{AbReport, millis};
 use jiff::{Timestamp, tz::TimeZone};
 use prony_engine::{Nanos, clock};
 use std::fmt::Write;
 use std::path::Path;
 
 /// The files that were asked for, and what goes into them; none when nothing was measured.
-pub(super) fn files<'a>(flags: &'a Flags, report: &Report) -> Vec<(&'a Path, String)> {
+pub(super) fn files<'a>(flags: &'a AbFlags, report: &AbReport) -> Vec<(&'a Path, String)> {
     let mut files = Vec::new();
     if report.timings.is_empty() {
         return files;
@@ -24,7 +24,7 @@ pub(super) fn files<'a>(flags: &'a Flags, report: &Report) -> Vec<(&'a Path, Str
 }
 
 /// For each percentage from 0 to 100, the time within which this share of the requests ended.
-fn csv(report: &Report) -> String {
+fn csv(report: &AbReport) -> String {
     let mut out = String::from("Percentage served,Time in ms\n");
     let times = &report.timings;
     for percent in 0..=100_usize {
@@ -38,7 +38,7 @@ fn csv(report: &Report) -> String {
 
 /// One line for each request, the shortest first. `now` is the same moment on the engine's clock
 /// and on the calendar's.
-fn gnuplot(report: &Report, now: (Nanos, Timestamp), zone: &TimeZone) -> String {
+fn gnuplot(report: &AbReport, now: (Nanos, Timestamp), zone: &TimeZone) -> String {
     let mut out = String::from("starttime\tseconds\tctime\tdtime\tttime\twait\n");
     for timing in &report.timings {
         let ago = now.0.saturating_sub(timing.begun);
@@ -63,15 +63,15 @@ fn gnuplot(report: &Report, now: (Nanos, Timestamp), zone: &TimeZone) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ab::report::{Failed, Timing};
+    use crate::ab::report::{FailureCounts, Timing};
 
-    fn report(totals: &[u64]) -> Report {
-        Report {
+    fn report(totals: &[u64]) -> AbReport {
+        AbReport {
             software: String::new(),
             length: 0,
             seconds: 1.0,
             complete: totals.len() as u64,
-            failed: Failed::default(),
+            failed: FailureCounts::default(),
             other_length: 0,
             write_errors: 0,
             kept: 0,

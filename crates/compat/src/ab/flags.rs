@@ -1,6 +1,6 @@
 //! The command line of `ab`: flags first, then the URL.
 
-use super::tls::Tls;
+use super::tls::TlsFlags;
 use super::usage::USAGE;
 use crate::shared::address::{Url, default_port, split_port};
 use crate::shared::flags::{Instead, name, not_taken, text};
@@ -24,7 +24,7 @@ const FEW: u64 = 150;
 
 /// Options that the user gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Flags {
+pub(super) struct AbFlags {
     pub requests: u64,
     pub concurrency: u32,
     pub time_limit: Option<u64>,
@@ -53,7 +53,7 @@ pub(super) struct Flags {
     pub gnuplot: Option<PathBuf>,
     pub socket_buffer: Option<String>,
     /// How TLS is spoken; none: the URL is not https.
-    pub tls: Option<Tls>,
+    pub tls: Option<TlsFlags>,
     pub url: Url,
     /// How values are read that are no numbers.
     pub notes: Vec<String>,
@@ -74,7 +74,7 @@ pub(super) struct Attributes {
     pub cell: String,
 }
 
-impl Flags {
+impl AbFlags {
     fn new() -> Self {
         Self {
             requests: 1,
@@ -106,7 +106,7 @@ impl Flags {
             gnuplot: None,
             socket_buffer: None,
             // Taken out again when the URL does not ask for it.
-            tls: Some(Tls::default()),
+            tls: Some(TlsFlags::default()),
             url: Url {
                 host: String::new(),
                 port: None,
@@ -146,8 +146,8 @@ impl Flags {
 }
 
 /// Understands `args`, or says why not.
-pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
-    let mut flags = Flags::new();
+pub(super) fn parse(args: Vec<OsString>) -> Result<AbFlags, Instead> {
+    let mut flags = AbFlags::new();
     let mut parser = lexopt::Parser::from_args(args);
     loop {
         match parser.next() {
@@ -169,7 +169,7 @@ pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
     }
 }
 
-fn flag(flags: &mut Flags, letter: char, parser: &mut lexopt::Parser) -> Result<(), Instead> {
+fn flag(flags: &mut AbFlags, letter: char, parser: &mut lexopt::Parser) -> Result<(), Instead> {
     let value = |parser: &mut lexopt::Parser| text(parser).map_err(wrong);
     match letter {
         'n' => {
@@ -257,7 +257,7 @@ fn flag(flags: &mut Flags, letter: char, parser: &mut lexopt::Parser) -> Result<
 /// The number after a flag, if it fits; otherwise what the original says, and the value. It is read as the
 /// original reads it, up to the first byte that belongs to no number.
 fn number<T: TryFrom<i64> + PartialOrd>(
-    flags: &mut Flags,
+    flags: &mut AbFlags,
     letter: char,
     parser: &mut lexopt::Parser,
     fitting: RangeInclusive<T>,
@@ -287,13 +287,13 @@ fn attribute(html: &mut bool, place: &mut String, value: String) {
     *place = value;
 }
 
-fn credentials(flags: &mut Flags, field: &str, pair: &str) {
+fn credentials(flags: &mut AbFlags, field: &str, pair: &str) {
     flags
         .credentials
         .push(format!("{field}: Basic {}", STANDARD.encode(pair)));
 }
 
-fn upload(flags: &mut Flags, method: &'static str, path: &str) -> Result<(), Instead> {
+fn upload(flags: &mut AbFlags, method: &'static str, path: &str) -> Result<(), Instead> {
     if flags.head || flags.method.is_some() || flags.upload.is_some() {
         return Err(plain(&format!("Cannot mix {method} with other methods")));
     }
@@ -308,7 +308,7 @@ fn upload(flags: &mut Flags, method: &'static str, path: &str) -> Result<(), Ins
     Ok(())
 }
 
-fn finish(mut flags: Flags, url: &str) -> Result<Flags, Instead> {
+fn finish(mut flags: AbFlags, url: &str) -> Result<AbFlags, Instead> {
     let parsed = match url.strip_prefix("https://") {
         Some(rest) => Url::parse(&format!("http://{rest}")),
         None => {

@@ -1,12 +1,12 @@
 //! The report as HTML tables, for `-w`.
 
-use super::flags::Flags;
-use super::report::{Report, millis};
+use super::flags::AbFlags;
+use super::report::{AbReport, millis};
 use super::text::rows;
 use std::fmt::Write;
 
 /// The report.
-pub(super) fn html(report: &Report, flags: &Flags) -> String {
+pub(super) fn html(report: &AbReport, flags: &AbFlags) -> String {
     let attributes = &flags.attributes;
     let (row, cell) = (&attributes.row, &attributes.cell);
     let mut out = format!("\n\n<table {}>\n", attributes.table);
@@ -93,7 +93,7 @@ pub(super) fn html(report: &Report, flags: &Flags) -> String {
     out
 }
 
-fn times(out: &mut String, report: &Report, row: &str, cell: &str) {
+fn times(out: &mut String, report: &AbReport, row: &str, cell: &str) {
     let _ = writeln!(
         out,
         "<tr {row}><th {cell} colspan=4>Connection Times (ms)</th></tr>"

@@ -18,18 +18,18 @@ use crate::Console;
 use crate::shared::address::{Family, resolve};
 use crate::shared::flags::take_quiet;
 use crate::shared::load::{
-    self, Met, Told, When, carry_out, carry_out_with, errors, reserve, words,
+    self, Met, When, WindowEvent, carry_out, carry_out_with, errors, reserve, words,
 };
 use crate::shared::remarks::remark;
-use crate::shared::remedy::Tool;
-use flags::Flags;
+use crate::shared::remedy::ImitatedTool;
+use flags::AbFlags;
 use prony_checks::Evidence;
 use prony_engine::clock::{SECOND, nanos};
 use prony_engine::protocol::tls::{ProbeError, TlsInvalid, TlsOptions, probe};
 use prony_engine::protocol::{Expect, HttpExchange, Limits};
-use prony_engine::{Control, Detail, Dialogue, Doing, Nanos, Plan, Target, Trace};
+use prony_engine::{Control, Detail, Dialogue, IoActivity, Nanos, Plan, Target, Trace};
 use prony_record::{Extent, Load, Observation, Span};
-use report::Report;
+use report::AbReport;
 use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::io;
@@ -139,7 +139,7 @@ fn who() -> String {
 }
 
 /// Returns the text that is printed before anything is measured.
-fn banner(flags: &Flags) -> String {
+fn banner(flags: &AbFlags) -> String {
     if flags.html {
         let version = env!("CARGO_PKG_VERSION");
         return format!(
@@ -167,13 +167,13 @@ fn banner(flags: &Flags) -> String {
 }
 
 /// A load that was carried out, and what was seen of it.
-struct Measured {
+struct MeasuredLoad {
     load: Load,
     seen: Observation,
     detail: Detail,
 }
 
-fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
+fn measure(flags: &AbFlags, console: &mut Console<'_>) -> Result<MeasuredLoad, End> {
     let timeout = Duration::from_secs(flags.timeout);
     let (host, port) = flags.connect_to();
     // With keep-alive connections are made before the load: without one that succeeds there would
@@ -229,21 +229,21 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
     if !kept.get().is_some_and(|control| control.stopped()) {
         watch.end(console);
     }
-    Ok(Measured {
+    Ok(MeasuredLoad {
         load: plan.load,
         seen,
         detail,
     })
 }
 
-fn not_carried_out(error: &load::Failed) -> End {
+fn not_carried_out(error: &load::LoadError) -> End {
     match error {
         // The original ends with the system's number for it.
-        load::Failed::Descriptors(_) => {
+        load::LoadError::Descriptors(_) => {
             let End { text, status, .. } = broken(EMFILE);
             End::new(format!("{text}\nprony: {error}"), status)
         }
-        load::Failed::Engine(_) => End::new(format!("ab: {error}"), 1),
+        load::LoadError::Engine(_) => End::new(format!("ab: {error}"), 1),
     }
 }
 
@@ -278,7 +278,7 @@ fn shake_hands(target: &Target, options: &TlsOptions, timeout: Duration) -> Resu
             Err(End::new(text, 1))
         }
         Err(error) => {
-            let why = Tool::Ab.advise(&error, error.remedy());
+            let why = ImitatedTool::Ab.advise(&error, error.remedy());
             Err(End::new(format!("SSL handshake failed (1).\n{why}"), 1))
         }
     }
@@ -296,7 +296,7 @@ fn broken(number: i32) -> End {
         _ => "apr_socket_recv",
     };
     let met = Met {
-        doing: Doing::Connecting,
+        doing: IoActivity::Connecting,
         number: Some(number),
         count: 1,
     };
@@ -306,7 +306,7 @@ fn broken(number: i32) -> End {
     )
 }
 
-fn plan(flags: &Flags, address: SocketAddr, timeout: Duration) -> Plan {
+fn plan(flags: &AbFlags, address: SocketAddr, timeout: Duration) -> Plan {
     let exchange = HttpExchange::raw(
         request::bytes(flags),
         // To ab every status is an answer; those that are none of 2xx are counted apart.
@@ -345,7 +345,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(flags: &Flags, timeout: Nanos) -> Self {
+    fn new(flags: &AbFlags, timeout: Nanos) -> Self {
         let heartbeat = flags.heartbeat();
         Self {
             heartbeat,
@@ -358,7 +358,7 @@ impl Watch {
         }
     }
 
-    fn window(&mut self, told: &mut Told<'_>) {
+    fn window(&mut self, told: &mut WindowEvent<'_>) {
         let outcomes = told.outcomes;
         let answers = outcomes.ok + outcomes.wrong_answer;
         self.done += outcomes.finished();
@@ -392,7 +392,7 @@ impl Watch {
 }
 
 /// Has the run met something that the original ends with?
-fn fatal(flags: &Flags, (seen, detail): (&Observation, &Detail), gave_up: bool) -> Option<End> {
+fn fatal(flags: &AbFlags, (seen, detail): (&Observation, &Detail), gave_up: bool) -> Option<End> {
     let done = seen.outcomes.ok + seen.outcomes.wrong_answer;
     if gave_up {
         let text = "apr_pollset_poll: The timeout specified has expired (70007)".to_owned();
@@ -407,11 +407,11 @@ fn fatal(flags: &Flags, (seen, detail): (&Observation, &Detail), gave_up: bool) 
     // A request that could not be sent is only counted, and a server that closes has answered.
     let met = errors(detail)
         .into_iter()
-        .filter(|met| met.doing != Doing::Writing && met.number.is_some() && !met.timed_out());
+        .filter(|met| met.doing != IoActivity::Writing && met.number.is_some() && !met.timed_out());
     // The first one ends the run. A load is stopped soon after the first connection that cannot be made, so
     // that a connection in use was lost before that, if one was.
     let number = met
-        .min_by_key(|met| met.doing != Doing::Reading)
+        .min_by_key(|met| met.doing != IoActivity::Reading)
         .and_then(|met| met.number)?;
     Some(End {
         done,
@@ -419,9 +419,9 @@ fn fatal(flags: &Flags, (seen, detail): (&Observation, &Detail), gave_up: bool) 
     })
 }
 
-fn finish(flags: &Flags, measured: &Measured, quiet: bool, console: &mut Console<'_>) -> u8 {
-    let Measured { load, seen, detail } = measured;
-    let report = Report::new(flags, seen, detail);
+fn finish(flags: &AbFlags, measured: &MeasuredLoad, quiet: bool, console: &mut Console<'_>) -> u8 {
+    let MeasuredLoad { load, seen, detail } = measured;
+    let report = AbReport::new(flags, seen, detail);
     let shown = if flags.html {
         html::html(&report, flags)
     } else {

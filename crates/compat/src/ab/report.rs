@@ -1,15 +1,15 @@
 //! The numbers of the report.
 
-use super::flags::Flags;
+use super::flags::AbFlags;
 use super::tls;
 use crate::shared::load::errors;
 use prony_checks::Evidence;
-use prony_engine::{Detail, Doing, Nanos, Sample};
+use prony_engine::{Detail, IoActivity, Nanos, TraceSample};
 use prony_record::Observation;
 
 /// Results that `ab` reports.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Report {
+pub(super) struct AbReport {
     /// The first word of the first answer's `Server` field; empty when it has none.
     pub software: String,
     /// The length of the first answer's body, in bytes.
@@ -19,7 +19,7 @@ pub(super) struct Report {
     /// Requests that got a whole answer.
     pub complete: u64,
     /// Requests that failed, and why.
-    pub failed: Failed,
+    pub failed: FailureCounts,
     /// Whole answers of another length than the first; a part of `failed.length`.
     pub other_length: u64,
     /// Requests that could not be sent.
@@ -40,7 +40,7 @@ pub(super) struct Report {
 
 /// Why requests failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Failed {
+pub(super) struct FailureCounts {
     /// No connection.
     pub connect: u64,
     /// The connection broke.
@@ -51,7 +51,7 @@ pub(super) struct Failed {
     pub exceptions: u64,
 }
 
-impl Failed {
+impl FailureCounts {
     pub(super) fn all(&self) -> u64 {
         self.connect + self.receive + self.length + self.exceptions
     }
@@ -73,7 +73,7 @@ pub(super) struct Timing {
 }
 
 impl Timing {
-    fn new(sample: &Sample) -> Self {
+    fn new(sample: &TraceSample) -> Self {
         let micros = |nanos: Nanos| (nanos + 500) / 1_000;
         let connect = micros(sample.connect);
         let processing = micros(sample.done - sample.sent);
@@ -87,11 +87,11 @@ impl Timing {
     }
 }
 
-impl Report {
-    pub(super) fn new(flags: &Flags, seen: &Observation, detail: &Detail) -> Self {
+impl AbReport {
+    pub(super) fn new(flags: &AbFlags, seen: &Observation, detail: &Detail) -> Self {
         // Status 0 is a time-out: it is a time, but no answer.
-        let answers: Vec<&Sample> = detail.trace.iter().filter(|s| s.status != 0).collect();
-        let count = |which: &dyn Fn(&Sample) -> bool| {
+        let answers: Vec<&TraceSample> = detail.trace.iter().filter(|s| s.status != 0).collect();
+        let count = |which: &dyn Fn(&TraceSample) -> bool| {
             answers.iter().filter(|sample| which(sample)).count() as u64
         };
         let length = answers.first().map_or(0, |sample| sample.body);
@@ -99,7 +99,7 @@ impl Report {
         let outcomes = &seen.outcomes;
         let cut_short: u64 = errors(detail)
             .iter()
-            .filter(|met| met.doing == Doing::Reading && met.number.is_none())
+            .filter(|met| met.doing == IoActivity::Reading && met.number.is_none())
             .map(|met| met.count)
             .sum();
         let cut_short = cut_short.min(outcomes.read_error);
@@ -108,7 +108,7 @@ impl Report {
         } else {
             count(&|sample| sample.body != length)
         };
-        let failed = Failed {
+        let failed = FailureCounts {
             connect: outcomes.connect_error,
             receive: outcomes.read_error - cut_short,
             length: other_length + cut_short,
@@ -193,7 +193,7 @@ fn software(head: &[u8]) -> String {
 
 /// Smallest, mean, deviation, median and largest of some times, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Row {
+pub(super) struct TimeSummary {
     pub min: u64,
     pub mean: f64,
     /// Standard deviation of a sample: divided by n − 1.
@@ -202,7 +202,7 @@ pub(super) struct Row {
     pub max: u64,
 }
 
-impl Row {
+impl TimeSummary {
     /// Returns the row of `values`; all zeros if there are none.
     pub(super) fn of(mut values: Vec<u64>) -> Self {
         if values.is_empty() {
@@ -241,12 +241,15 @@ mod tests {
 
     #[test]
     fn a_row() {
-        let row = Row::of(vec![4, 1, 3, 2]);
+        let row = TimeSummary::of(vec![4, 1, 3, 2]);
         assert_eq!((row.min, row.median, row.max), (1, 2, 4));
         assert!((row.mean - 2.5).abs() < 1e-12 && (row.deviation - 1.290_994).abs() < 1e-6);
-        assert_eq!(Row::of(vec![7]).deviation, 0.0);
+        assert_eq!(TimeSummary::of(vec![7]).deviation, 0.0);
         assert_eq!(
-            (Row::of(Vec::new()).mean, Row::of(Vec::new()).max),
+            (
+                TimeSummary::of(Vec::new()).mean,
+                TimeSummary::of(Vec::new()).max
+            ),
             (0.0, 0)
         );
         assert_eq!((millis(499), millis(500), millis(1_499)), (0, 1, 1));
@@ -262,13 +265,13 @@ mod tests {
 
     #[test]
     fn a_request_on_an_open_connection_has_no_connect_time() {
-        let sample = Sample {
+        let sample = TraceSample {
             connect: 2_000_000,
             due: 1_000_000,
             sent: 10_000_000,
             first_byte: 11_000_000,
             done: 14_000_000,
-            ..Sample::default()
+            ..TraceSample::default()
         };
         let first = Timing::new(&sample);
         assert_eq!(
@@ -281,7 +284,7 @@ mod tests {
             ),
             (6_000, 2_000, 4_000, 1_000, 8_000_000)
         );
-        let later = Timing::new(&Sample {
+        let later = Timing::new(&TraceSample {
             connect: 0,
             ..sample
         });

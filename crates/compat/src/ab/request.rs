@@ -1,10 +1,10 @@
 //! The request: the original's bytes.
 
-use super::flags::Flags;
+use super::flags::AbFlags;
 use crate::shared::address::default_port;
 
 /// Returns the bytes of the request that is sent again and again.
-pub(super) fn bytes(flags: &Flags) -> Vec<u8> {
+pub(super) fn bytes(flags: &AbFlags) -> Vec<u8> {
     let authority = flags.url.authority(default_port(flags.tls.is_some()));
     let target = match flags.proxy {
         Some(_) if flags.tls.is_some() => format!("https://{authority}{}", flags.url.target),

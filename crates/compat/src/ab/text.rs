@@ -1,7 +1,7 @@
 //! The report as text.
 
-use super::flags::Flags;
-use super::report::{Report, Row, Timing, millis};
+use super::flags::AbFlags;
+use super::report::{AbReport, TimeSummary, Timing, millis};
 use super::request;
 use std::fmt::{Display, Write};
 
@@ -9,7 +9,7 @@ use std::fmt::{Display, Write};
 const PERCENTILES: [usize; 8] = [50, 66, 75, 80, 90, 95, 98, 99];
 
 /// Returns the text that `-v` prints before the answers: the request, from level 2 on.
-pub(super) fn log(flags: &Flags) -> String {
+pub(super) fn log(flags: &AbFlags) -> String {
     let mut out = String::new();
     if flags.verbosity >= 2 {
         let request = request::bytes(flags);
@@ -24,7 +24,7 @@ pub(super) fn log(flags: &Flags) -> String {
 }
 
 /// The report.
-pub(super) fn text(report: &Report, flags: &Flags) -> String {
+pub(super) fn text(report: &AbReport, flags: &AbFlags) -> String {
     let mut out = String::from("\n\n");
     summary(&mut out, report, flags);
     // Where nothing was answered the original prints zeros, and scripts rely on its lines.
@@ -43,7 +43,7 @@ fn line(out: &mut String, name: &str, value: impl Display) {
     let _ = writeln!(out, "{:<24}{value}", format!("{name}:"));
 }
 
-fn summary(out: &mut String, report: &Report, flags: &Flags) {
+fn summary(out: &mut String, report: &AbReport, flags: &AbFlags) {
     line(out, "Server Software", report.software.clone());
     line(out, "Server Hostname", flags.url.host.clone());
     line(out, "Server Port", flags.port());
@@ -127,8 +127,8 @@ fn summary(out: &mut String, report: &Report, flags: &Flags) {
 }
 
 /// The rows of the table of times.
-pub(super) fn rows(report: &Report) -> [(&'static str, Row); 4] {
-    let row = |of: fn(&Timing) -> u64| Row::of(report.timings.iter().map(of).collect());
+pub(super) fn rows(report: &AbReport) -> [(&'static str, TimeSummary); 4] {
+    let row = |of: fn(&Timing) -> u64| TimeSummary::of(report.timings.iter().map(of).collect());
     [
         ("Connect:", row(|timing| timing.connect)),
         ("Processing:", row(|timing| timing.processing)),
@@ -137,7 +137,7 @@ pub(super) fn rows(report: &Report) -> [(&'static str, Row); 4] {
     ]
 }
 
-fn times(out: &mut String, report: &Report, flags: &Flags) {
+fn times(out: &mut String, report: &AbReport, flags: &AbFlags) {
     let _ = writeln!(out, "\nConnection Times (ms)");
     let _ = if flags.spread {
         writeln!(out, "              min  mean[+/-sd] median   max")
@@ -159,7 +159,7 @@ fn times(out: &mut String, report: &Report, flags: &Flags) {
     }
 }
 
-fn percentiles(out: &mut String, report: &Report) {
+fn percentiles(out: &mut String, report: &AbReport) {
     let _ = writeln!(
         out,
         "\nPercentage of the requests served within a certain time (ms)"

@@ -1,6 +1,6 @@
 //! TLS as `ab` speaks it: it accepts every certificate, and resumes no session.
 
-use super::flags::Flags;
+use super::flags::AbFlags;
 use crate::shared::address::split_port;
 use crate::shared::tls::temporary_key;
 use prony_engine::protocol::tls::{TlsOptions, openssl_name};
@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 
 /// TLS options of the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Tls {
+pub(super) struct TlsFlags {
     /// `1.2` or `1.3`; none: the best that both sides speak.
     version: Option<String>,
     ciphers: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct Tls {
     nameless: bool,
 }
 
-impl Tls {
+impl TlsFlags {
     /// Takes one of its flags.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Tls {
     }
 
     /// For the engine. Without a name, the server's address stands for it, which is not sent.
-    pub(super) fn options(&self, flags: &Flags, address: SocketAddr) -> TlsOptions {
+    pub(super) fn options(&self, flags: &AbFlags, address: SocketAddr) -> TlsOptions {
         let name = name(flags).map_or_else(|| address.ip().to_string(), str::to_owned);
         TlsOptions {
             server_name: name,
@@ -62,7 +62,7 @@ impl Tls {
 }
 
 /// The name that the server is asked for: that of `-H Host:`, or the URL's. An address is none.
-pub(super) fn name(flags: &Flags) -> Option<&str> {
+pub(super) fn name(flags: &AbFlags) -> Option<&str> {
     let given = flags.headers.iter().find_map(|field| {
         let (name, value) = field.split_once(':')?;
         name.eq_ignore_ascii_case("host").then(|| value.trim())
@@ -76,7 +76,7 @@ pub(super) fn name(flags: &Flags) -> Option<&str> {
 }
 
 /// The lines of the report, names and values, as far as they are known.
-pub(super) fn lines(flags: &Flags, seen: Option<&Seen>) -> Vec<(&'static str, String)> {
+pub(super) fn lines(flags: &AbFlags, seen: Option<&Seen>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if let Some(seen) = seen {
         let cipher = openssl_name(&seen.cipher);
@@ -102,7 +102,7 @@ mod tests {
     use crate::ab::flags::parse;
     use std::ffi::OsString;
 
-    fn flags(line: &str) -> Flags {
+    fn flags(line: &str) -> AbFlags {
         parse(line.split('|').map(OsString::from).collect()).unwrap()
     }
 
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(options.server_name, "127.0.0.1");
         assert_eq!(options.version.as_deref(), Some("1.2"));
         assert!(options.insecure && !options.resumption);
-        assert_eq!(flags("-f|ALL|https://h/").tls, Some(Tls::default()));
+        assert_eq!(flags("-f|ALL|https://h/").tls, Some(TlsFlags::default()));
         assert_eq!(it.connect_to(), ("example.org", 443));
     }
 

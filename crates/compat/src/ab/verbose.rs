@@ -58,7 +58,7 @@ impl Verbose {
         if self.first.is_empty() {
             self.first.clone_from(&conn.kept.head);
         }
-        let Kept { head, body } = &mut conn.kept;
+        let PartialAnswer { head, body } = &mut conn.kept;
         head.append(body);
         self.log.add(head, self.statuses.then_some(status));
         head.clear();
@@ -71,17 +71,17 @@ impl Verbose {
 pub(super) struct Conn {
     state: HttpState,
     waiting: bool,
-    kept: Kept,
+    kept: PartialAnswer,
 }
 
 /// The answer as far as it has come.
 #[derive(Default)]
-struct Kept {
+struct PartialAnswer {
     head: Vec<u8>,
     body: Vec<u8>,
 }
 
-impl Keep for Kept {
+impl Keep for PartialAnswer {
     fn head(&mut self, bytes: &[u8]) {
         self.head.extend_from_slice(bytes);
     }

@@ -1,6 +1,6 @@
 //! The command line of `h2load`.
 
-use super::place::{Place, elsewhere};
+use super::place::{Destination, elsewhere};
 use super::units::size;
 use super::usage::{NAMES, USAGE, long};
 use super::values::{bits, field, lines, number, refused, some, span, unread, value, wrong};
@@ -18,7 +18,7 @@ const MOST_FRAME: u64 = (1 << 24) - 1;
 
 /// Options that the user gave.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Flags {
+pub(super) struct H2loadFlags {
     /// Over all clients; ignored with a duration.
     pub requests: u64,
     pub clients: u32,
@@ -54,13 +54,13 @@ pub(super) struct Flags {
     pub connect_to: Option<(String, Option<u16>)>,
     /// The name that the server is asked for in TLS.
     pub server_name: Option<String>,
-    pub place: Place,
+    pub place: Destination,
     /// Notes about options that have no effect.
     pub notes: Vec<String>,
 }
 
 /// Understands `args`, or says why not.
-pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
+pub(super) fn parse(args: Vec<OsString>) -> Result<H2loadFlags, Instead> {
     let mut given = Given::default();
     let mut parser = lexopt::Parser::from_args(args);
     while let Some(arg) = parser.next().map_err(|error| unread(&error))? {
@@ -86,7 +86,7 @@ pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
 
 /// The command line as it is read.
 struct Given {
-    flags: Flags,
+    flags: H2loadFlags,
     uris: Vec<String>,
     input: Option<String>,
     base: Option<String>,
@@ -94,14 +94,14 @@ struct Given {
 
 impl Default for Given {
     fn default() -> Self {
-        let place = Place {
+        let place = Destination {
             secure: false,
             host: String::new(),
             port: 0,
             unix: None,
             paths: Vec::new(),
         };
-        let flags = Flags {
+        let flags = H2loadFlags {
             requests: 1,
             clients: 1,
             threads: 1,
@@ -268,7 +268,7 @@ impl Given {
     }
 
     /// All of it, if it can be carried out.
-    fn flags(self) -> Result<Flags, Instead> {
+    fn flags(self) -> Result<H2loadFlags, Instead> {
         let mut it = self.flags;
         let mut uris = self.uris;
         match &self.input {
@@ -351,12 +351,12 @@ impl Given {
                 .push("--warm-up-time has no effect without -D".into());
             it.warmup = Duration::ZERO;
         }
-        it.place = Place::new(&uris, self.base.as_deref()).map_err(|says| wrong(&says))?;
+        it.place = Destination::new(&uris, self.base.as_deref()).map_err(|says| wrong(&says))?;
         Ok(it)
     }
 }
 
-impl Flags {
+impl H2loadFlags {
     /// Requests on each connection, where connections are opened at a rate.
     pub(super) fn calls(&self) -> u64 {
         self.requests / u64::from(self.clients)

@@ -1,6 +1,6 @@
 //! The file of `--log-file`: a line for each request.
 
-use prony_engine::{Nanos, Sample, clock};
+use prony_engine::{Nanos, TraceSample, clock};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write};
@@ -24,7 +24,7 @@ impl Log {
     }
 
     /// Writes the requests, in the order in which they ended.
-    pub(super) fn write(mut self, trace: &[Sample]) -> io::Result<()> {
+    pub(super) fn write(mut self, trace: &[TraceSample]) -> io::Result<()> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let epoch = since.unwrap_or_default().as_micros() as u64;
         let text = lines(trace, (clock::now(), epoch));
@@ -34,8 +34,8 @@ impl Log {
 
 /// When each began (in microseconds since the epoch), its status (-1 without an answer), and how many microseconds it
 /// took. `now` is the same moment on the engine's clock, in nanoseconds, and since the epoch, in microseconds.
-fn lines(trace: &[Sample], now: (Nanos, u64)) -> String {
-    let mut ended: Vec<&Sample> = trace.iter().collect();
+fn lines(trace: &[TraceSample], now: (Nanos, u64)) -> String {
+    let mut ended: Vec<&TraceSample> = trace.iter().collect();
     ended.sort_unstable_by_key(|sample| sample.done);
     let mut out = String::new();
     for sample in ended {
@@ -57,11 +57,11 @@ mod tests {
 
     #[test]
     fn requests_are_in_the_order_of_their_ends() {
-        let sample = |due, done, status| Sample {
+        let sample = |due, done, status| TraceSample {
             due,
             done,
             status,
-            ..Sample::default()
+            ..TraceSample::default()
         };
         let trace = [
             sample(1_000_000, 9_000_000, 0),

@@ -16,19 +16,19 @@ mod values;
 
 use crate::Console;
 use crate::shared::flags::take_quiet;
-use crate::shared::load::{Told, When, carry_out, carry_out_with, reserve};
+use crate::shared::load::{When, WindowEvent, carry_out, carry_out_with, reserve};
 use crate::shared::remarks::remark;
-use flags::Flags;
+use flags::H2loadFlags;
 use log::Log;
-use progress::Progress;
+use progress::ProgressPrinter;
 use prony_checks::Evidence;
 use prony_engine::clock::nanos;
 use prony_engine::protocol::Limits;
 use prony_engine::protocol::h2::{H2, Plain};
 use prony_engine::{Control, Detail, Dialogue, H2Requests, Nanos, Plan, Trace};
 use prony_record::{Extent, Load, Observation, Span};
-use reach::{Reached, Spoken, Unreached, reach};
-use report::{Ended, Report};
+use reach::{ReachedServer, Spoken, Unreached, reach};
+use report::{H2loadReport, LoadEnd};
 use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
 ///
 /// # Errors
 /// Why there is no report.
-fn measure(flags: &Flags, quiet: bool, console: &mut Console<'_>) -> Result<(), String> {
+fn measure(flags: &H2loadFlags, quiet: bool, console: &mut Console<'_>) -> Result<(), String> {
     let log = flags.log.as_deref().map(Log::create).transpose()?;
     let reached = reach(flags);
     if let Err(Unreached::Unknown(why)) = reached {
@@ -87,7 +87,7 @@ fn measure(flags: &Flags, quiet: bool, console: &mut Console<'_>) -> Result<(), 
     let reached = match reached {
         Ok(reached) => reached,
         Err(Unreached::Unknown(why) | Unreached::Failed(why)) => {
-            let report = Report::nothing(flags).text();
+            let report = H2loadReport::nothing(flags).text();
             let _ = console.out.write_all(report.as_bytes());
             let _ = writeln!(console.err, "prony: {}: {why}", flags.place.authority());
             return Ok(());
@@ -95,7 +95,7 @@ fn measure(flags: &Flags, quiet: bool, console: &mut Console<'_>) -> Result<(), 
     };
     let plan = plan(flags, &reached)?;
     let (seen, detail, ended) = load(flags, &reached, &plan, console)?;
-    let report = Report::new(flags, reached.spoken, &seen, &detail, ended);
+    let report = H2loadReport::new(flags, reached.spoken, &seen, &detail, ended);
     let _ = console.out.write_all(report.text().as_bytes());
     if let Some(log) = log {
         let path = flags.log.as_deref().unwrap_or("".as_ref()).display();
@@ -120,7 +120,7 @@ fn measure(flags: &Flags, quiet: bool, console: &mut Console<'_>) -> Result<(), 
 }
 
 /// Evidence of the load; a rate of connections says nothing of requests.
-fn judged(flags: &Flags, load: &Load, seen: &Observation) -> Evidence {
+fn judged(flags: &H2loadFlags, load: &Load, seen: &Observation) -> Evidence {
     let evidence = Evidence::of(load, seen);
     match flags.rate {
         0 => evidence,
@@ -133,7 +133,7 @@ fn judged(flags: &Flags, load: &Load, seen: &Observation) -> Evidence {
 
 /// # Errors
 /// When a header field cannot be sent over HTTP/2.
-fn plan(flags: &Flags, reached: &Reached) -> Result<Plan, String> {
+fn plan(flags: &H2loadFlags, reached: &ReachedServer) -> Result<Plan, String> {
     let at_a_rate = flags.rate > 0;
     let calls = match at_a_rate {
         true => u32::try_from(flags.calls()).unwrap_or(u32::MAX),
@@ -194,7 +194,7 @@ fn window(bits: u32) -> u32 {
 }
 
 /// When the load is measured.
-fn when(flags: &Flags) -> When {
+fn when(flags: &H2loadFlags) -> When {
     let most = flags.duration.or(flags.active);
     When {
         warmup: nanos(flags.warmup),
@@ -203,16 +203,16 @@ fn when(flags: &Flags) -> When {
 }
 
 fn load(
-    flags: &Flags,
-    reached: &Reached,
+    flags: &H2loadFlags,
+    reached: &ReachedServer,
     plan: &Plan,
     console: &mut Console<'_>,
-) -> Result<(Observation, Detail, Ended), String> {
+) -> Result<(Observation, Detail, LoadEnd), String> {
     if flags.duration.is_none() {
         let _ = console.out.write_all(reached.said.as_bytes());
     }
-    let mut progress = Progress::new(flags, &reached.said);
-    let told = |told: &mut Told<'_>| progress.window(told.window, told.out);
+    let mut progress = ProgressPrinter::new(flags, &reached.said);
+    let told = |told: &mut WindowEvent<'_>| progress.window(told.window, told.out);
     let kept = OnceCell::new();
     let outer = console.guard;
     let guard = |control: &Arc<Control>| {
@@ -241,9 +241,9 @@ fn load(
     let (seen, detail) = done.map_err(|error| format!("prony: {error}"))?;
     let _ = console.out.write_all(progress.end().as_bytes());
     let ended = match flags.active {
-        _ if kept.get().is_some_and(|control| control.stopped()) => Ended::Stopped,
-        Some(most) if seen.measured_ns >= nanos(most) => Ended::Expired,
-        _ => Ended::Itself,
+        _ if kept.get().is_some_and(|control| control.stopped()) => LoadEnd::Stopped,
+        Some(most) if seen.measured_ns >= nanos(most) => LoadEnd::Expired,
+        _ => LoadEnd::Itself,
     };
     Ok((seen, detail, ended))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Server and paths of a command line's URIs, of which the first (or the base URI) names the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Destination {
     /// Over TLS?
     pub secure: bool,
     /// The host, without the brackets of an IPv6 address.
@@ -17,7 +17,7 @@ pub(super) struct Place {
     pub paths: Vec<String>,
 }
 
-impl Place {
+impl Destination {
     /// # Errors
     /// What the original prints.
     pub(super) fn new(uris: &[String], base: Option<&str>) -> Result<Self, String> {
@@ -83,9 +83,9 @@ pub(super) fn elsewhere(text: &str) -> Option<(String, Option<u16>)> {
 mod tests {
     use super::*;
 
-    fn place(uris: &[&str], base: Option<&str>) -> Result<Place, String> {
+    fn place(uris: &[&str], base: Option<&str>) -> Result<Destination, String> {
         let uris: Vec<String> = uris.iter().map(|&uri| uri.to_owned()).collect();
-        Place::new(&uris, base)
+        Destination::new(&uris, base)
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Output before and during a load.
 
-use super::flags::Flags;
+use super::flags::H2loadFlags;
 use super::units::whole;
 use crate::shared::load::share;
 use prony_engine::clock::nanos;
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 /// Returns the text before the load: how requests and clients are shared between the threads.
-pub(super) fn opening(flags: &Flags) -> String {
+pub(super) fn opening(flags: &H2loadFlags) -> String {
     let mut out = String::from("starting benchmark...\n");
     for thread in 0..flags.threads {
         let share = |all| share(all, flags.threads, thread);
@@ -38,14 +38,14 @@ pub(super) fn opening(flags: &Flags) -> String {
 
 /// Tells how the load goes, in the original's words.
 #[derive(Debug)]
-pub(super) enum Progress {
+pub(super) enum ProgressPrinter {
     Counting(Steps),
     Timing(Phases),
 }
 
-impl Progress {
+impl ProgressPrinter {
     /// `said` is what is said of the first connection.
-    pub(super) fn new(flags: &Flags, said: &str) -> Self {
+    pub(super) fn new(flags: &H2loadFlags, said: &str) -> Self {
         match flags.duration {
             Some(_) => Self::Timing(Phases::new(flags, said)),
             None => Self::Counting(Steps::new(flags)),
@@ -84,7 +84,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    fn new(flags: &Flags) -> Self {
+    fn new(flags: &H2loadFlags) -> Self {
         let (counted, what) = match flags.rate {
             0 => (flags.requests, "done"),
             _ => (u64::from(flags.clients), "of clients started"),
@@ -129,7 +129,7 @@ pub(super) struct Phases {
 }
 
 impl Phases {
-    fn new(flags: &Flags, said: &str) -> Self {
+    fn new(flags: &H2loadFlags, said: &str) -> Self {
         Self {
             threads: flags.threads,
             clients: share(u64::from(flags.clients), flags.threads, 0),
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use std::ffi::OsString;
 
-    fn flags(line: &str) -> Flags {
+    fn flags(line: &str) -> H2loadFlags {
         parse(line.split(' ').map(OsString::from).collect()).unwrap()
     }
 

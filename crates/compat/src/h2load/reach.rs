@@ -1,8 +1,8 @@
 //! Before a load: which address, and what is spoken there.
 
-use super::flags::Flags;
+use super::flags::H2loadFlags;
 use crate::shared::address::{Family, resolve};
-use crate::shared::remedy::Tool;
+use crate::shared::remedy::ImitatedTool;
 use crate::shared::tls::temporary_key;
 use prony_engine::Target;
 use prony_engine::protocol::h2;
@@ -29,7 +29,7 @@ pub(super) enum Spoken {
 
 /// A server that can be loaded.
 #[derive(Debug, Clone)]
-pub(super) struct Reached {
+pub(super) struct ReachedServer {
     pub target: Target,
     pub spoken: Spoken,
     pub tls: Option<TlsOptions>,
@@ -47,7 +47,7 @@ pub(super) enum Unreached {
 }
 
 /// Makes one connection.
-pub(super) fn reach(flags: &Flags) -> Result<Reached, Unreached> {
+pub(super) fn reach(flags: &H2loadFlags) -> Result<ReachedServer, Unreached> {
     let target = target(flags)?;
     if flags.place.secure {
         return secure(flags, target);
@@ -58,7 +58,7 @@ pub(super) fn reach(flags: &Flags) -> Result<Reached, Unreached> {
     };
     match (spoken, &target) {
         (Spoken::Http2, _) => h2::probe(&target, PATIENCE)
-            .map_err(|error| failed(&Tool::H2load.advise(&error, error.remedy())))?,
+            .map_err(|error| failed(&ImitatedTool::H2load.advise(&error, error.remedy())))?,
         (Spoken::Http1, Target::Unix(path)) => {
             UnixStream::connect(path).map_err(|error| failed(&error.to_string()))?;
         }
@@ -69,7 +69,7 @@ pub(super) fn reach(flags: &Flags) -> Result<Reached, Unreached> {
                 .map_err(|error| not_resolved(&error))?;
         }
     }
-    Ok(Reached {
+    Ok(ReachedServer {
         target,
         spoken,
         tls: None,
@@ -77,7 +77,7 @@ pub(super) fn reach(flags: &Flags) -> Result<Reached, Unreached> {
     })
 }
 
-fn target(flags: &Flags) -> Result<Target, Unreached> {
+fn target(flags: &H2loadFlags) -> Result<Target, Unreached> {
     let place = &flags.place;
     if let Some(path) = &place.unix {
         return Ok(Target::Unix(path.clone()));
@@ -108,7 +108,7 @@ fn failed(why: &str) -> Unreached {
 
 /// Connects over TLS as the original does: accepts every certificate, resumes no session, and speaks what the server
 /// chooses by ALPN.
-fn secure(flags: &Flags, target: Target) -> Result<Reached, Unreached> {
+fn secure(flags: &H2loadFlags, target: Target) -> Result<ReachedServer, Unreached> {
     let name = flags.server_name.as_ref().unwrap_or(&flags.place.host);
     let mut options = TlsOptions {
         server_name: name.clone(),
@@ -120,7 +120,7 @@ fn secure(flags: &Flags, target: Target) -> Result<Reached, Unreached> {
     };
     let seen = tls::probe(&target, &options, PATIENCE).map_err(|error| match error {
         tls::ProbeError::Invalid(_) => Unreached::Unknown(format!("prony: {error}")),
-        _ => failed(&Tool::H2load.advise(&error, error.remedy())),
+        _ => failed(&ImitatedTool::H2load.advise(&error, error.remedy())),
     })?;
     let offers = |name: &str| flags.offered.iter().any(|offered| offered == name);
     let (spoken, protocol) = match seen.alpn.as_deref() {
@@ -146,7 +146,7 @@ fn secure(flags: &Flags, target: Target) -> Result<Reached, Unreached> {
         Some(group) => format!("Server Temp Key: {}\n", temporary_key(group)),
         None => String::new(),
     };
-    Ok(Reached {
+    Ok(ReachedServer {
         target,
         spoken,
         tls: Some(options),
@@ -160,7 +160,7 @@ fn secure(flags: &Flags, target: Target) -> Result<Reached, Unreached> {
 
 /// Returns the cipher suites to offer. Many servers take the first that they know, so the order decides what a load
 /// costs them.
-fn ciphers(flags: &Flags) -> String {
+fn ciphers(flags: &H2loadFlags) -> String {
     let tls12 = flags.tls12.as_deref().unwrap_or(TLS12);
     let tls13 = flags.tls13.as_deref().unwrap_or(TLS13);
     format!("{tls13}:{tls12}")

@@ -1,17 +1,17 @@
 //! Output after the load.
 
-use super::flags::Flags;
+use super::flags::H2loadFlags;
 use super::reach::Spoken;
 use super::units::{bytes, decimals, time};
 use crate::shared::stats::Stats;
 use prony_engine::clock::{SECOND, nanos};
-use prony_engine::{Detail, Nanos, Sample};
+use prony_engine::{Detail, Nanos, TraceSample};
 use prony_record::Observation;
 use std::collections::BTreeMap;
 
 /// Results of a load.
 #[derive(Debug, Default)]
-pub(super) struct Report {
+pub(super) struct H2loadReport {
     /// The whole load, warm-up included, in nanoseconds.
     lasted: Nanos,
     counts: Counts,
@@ -46,7 +46,7 @@ struct Counts {
 
 /// How a load ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum LoadEnd {
     /// By itself.
     Itself,
     /// The user stopped it.
@@ -56,7 +56,7 @@ pub(super) enum Ended {
 }
 
 impl Counts {
-    fn new(flags: &Flags, seen: &Observation, ended: Ended) -> Self {
+    fn new(flags: &H2loadFlags, seen: &Observation, ended: LoadEnd) -> Self {
         let outcomes = &seen.outcomes;
         let [switching, ok, redirect, client, server] =
             [1, 2, 3, 4, 5].map(|digit| outcomes.status.class(digit));
@@ -67,7 +67,7 @@ impl Counts {
         let total = if timed { over } else { flags.requests };
         // What was asked for and not done has failed, unless the user did not want it any more.
         let failed = match (timed, ended) {
-            (false, Ended::Itself | Ended::Expired) => total.saturating_sub(outcomes.ok),
+            (false, LoadEnd::Itself | LoadEnd::Expired) => total.saturating_sub(outcomes.ok),
             _ => over - outcomes.ok,
         };
         // A status is no error.
@@ -80,7 +80,7 @@ impl Counts {
             failed,
             errored: failed.saturating_sub(refused),
             timeout: outcomes.timeout
-                + if ended == Ended::Expired {
+                + if ended == LoadEnd::Expired {
                     in_flight
                 } else {
                     0
@@ -90,13 +90,13 @@ impl Counts {
     }
 }
 
-impl Report {
+impl H2loadReport {
     pub(super) fn new(
-        flags: &Flags,
+        flags: &H2loadFlags,
         spoken: Spoken,
         seen: &Observation,
         detail: &Detail,
-        ended: Ended,
+        ended: LoadEnd,
     ) -> Self {
         let outcomes = &seen.outcomes;
         let counts = Counts::new(flags, seen, ended);
@@ -135,7 +135,7 @@ impl Report {
     }
 
     /// Returns the report about a server that could not be reached.
-    pub(super) fn nothing(flags: &Flags) -> Self {
+    pub(super) fn nothing(flags: &H2loadFlags) -> Self {
         let total = match flags.duration {
             Some(_) => 0,
             None => flags.requests,
@@ -223,7 +223,7 @@ fn hundredths(rates: &[f64]) -> Stats {
 
 /// How long connections took to be made, the handshake of TLS included. The original has no times of those that were
 /// made in the warm-up.
-fn connects(seen: &Observation, detail: &Detail, flags: &Flags) -> Stats {
+fn connects(seen: &Observation, detail: &Detail, flags: &H2loadFlags) -> Stats {
     match (flags.warmup.is_zero(), &seen.tls) {
         (false, _) => Stats::default(),
         (true, None) => Stats::of_times(&seen.times.connect),
@@ -243,13 +243,13 @@ fn micros(times: impl Iterator<Item = Nanos>) -> Stats {
 
 /// For each connection whose first request was answered: from connecting to the first byte of that answer, without
 /// the time in which the connection waited for the load to begin.
-fn first_bytes(trace: &[Sample]) -> Stats {
+fn first_bytes(trace: &[TraceSample]) -> Stats {
     let firsts = trace.iter().filter(|it| it.connect > 0 && it.status > 0);
     micros(firsts.map(|it| it.connect + it.first_byte.saturating_sub(it.sent)))
 }
 
 /// The answers per second of each connection, from connecting to its last answer.
-fn lifetimes(trace: &[Sample]) -> Vec<f64> {
+fn lifetimes(trace: &[TraceSample]) -> Vec<f64> {
     let mut connections: BTreeMap<u64, (Nanos, Nanos, u64)> = BTreeMap::new();
     for it in trace.iter().filter(|it| it.status > 0) {
         let begun = it.sent.saturating_sub(it.connect);

@@ -1,6 +1,6 @@
 //! The requests: the original's bytes over HTTP/1.1, and its fields over HTTP/2.
 
-use super::flags::Flags;
+use super::flags::H2loadFlags;
 use prony_engine::protocol::h2::{ForbiddenField, H2Exchange};
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest};
 
@@ -8,7 +8,7 @@ use prony_engine::protocol::{Expect, HttpExchange, HttpRequest};
 const AGENT: &str = "h2load nghttp2/1.52.0";
 
 /// Over HTTP/1.1, one for each URI.
-pub(super) fn http1(flags: &Flags) -> Vec<HttpExchange> {
+pub(super) fn http1(flags: &H2loadFlags) -> Vec<HttpExchange> {
     let exchange =
         |path: &String| HttpExchange::raw(bytes(&request(flags, path)), Expect::default());
     flags.place.paths.iter().map(exchange).collect()
@@ -18,14 +18,14 @@ pub(super) fn http1(flags: &Flags) -> Vec<HttpExchange> {
 ///
 /// # Errors
 /// When a field cannot be sent over HTTP/2.
-pub(super) fn http2(flags: &Flags) -> Result<Vec<H2Exchange>, ForbiddenField> {
+pub(super) fn http2(flags: &H2loadFlags) -> Result<Vec<H2Exchange>, ForbiddenField> {
     let exchange = |path: &String| {
         H2Exchange::new(&request(flags, path), flags.place.secure, Expect::default())
     };
     flags.place.paths.iter().map(exchange).collect()
 }
 
-fn request(flags: &Flags, path: &str) -> HttpRequest {
+fn request(flags: &H2loadFlags, path: &str) -> HttpRequest {
     let named = |wanted: &str| {
         let mut fields = flags.headers.iter();
         let field = fields.find(|(name, _)| name == wanted);
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use std::ffi::OsString;
 
-    fn flags(line: &str) -> Flags {
+    fn flags(line: &str) -> H2loadFlags {
         parse(line.split('|').map(OsString::from).collect()).unwrap()
     }
 

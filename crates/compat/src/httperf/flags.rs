@@ -95,7 +95,7 @@ const NAMES: [&str; 44] = [
 
 /// Options that the user gave.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Flags {
+pub(super) struct HttperfFlags {
     pub server: String,
     pub server_name: Option<String>,
     pub port: u16,
@@ -140,7 +140,7 @@ struct Typed {
     receive: Option<u64>,
 }
 
-impl Flags {
+impl HttperfFlags {
     fn new() -> Self {
         Self {
             server: "localhost".into(),
@@ -229,8 +229,8 @@ impl Flags {
 }
 
 /// Understands `args`, or says why not.
-pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
-    let mut flags = Flags::new();
+pub(super) fn parse(args: Vec<OsString>) -> Result<HttperfFlags, Instead> {
+    let mut flags = HttperfFlags::new();
     let mut parser = lexopt::Parser::from_args(args);
     while let Some(arg) = parser.next().map_err(|error| wrong(&error.to_string()))? {
         let option = match arg {
@@ -267,7 +267,7 @@ pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
     Ok(flags)
 }
 
-fn set(flags: &mut Flags, option: &str, parser: &mut lexopt::Parser) -> Result<(), Instead> {
+fn set(flags: &mut HttperfFlags, option: &str, parser: &mut lexopt::Parser) -> Result<(), Instead> {
     let value = if WITH_VALUE.contains(&option) {
         text(parser).map_err(|_| wrong(&format!("option '--{option}' requires an argument")))?
     } else {

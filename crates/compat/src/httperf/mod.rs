@@ -13,16 +13,16 @@ mod working_set;
 use crate::Console;
 use crate::shared::address::{Family, resolve};
 use crate::shared::flags::take_quiet;
-use crate::shared::load::{Told, When, carry_out, carry_out_with};
+use crate::shared::load::{When, WindowEvent, carry_out, carry_out_with};
 use crate::shared::remarks::remark;
-use flags::Flags;
+use flags::HttperfFlags;
 use prony_checks::Evidence;
 use prony_engine::clock::process_cpu;
 use prony_engine::protocol::{Expect, Http, HttpExchange, Limits};
 use prony_engine::{Detail, Dialogue, Nanos, Plan, Target, Trace, descriptors};
 use prony_record::load::MOST_IN_FLIGHT;
 use prony_record::{Extent, Load, Observation, Span, Window};
-use report::{Cpu, Report};
+use report::{Cpu, HttperfReport};
 use session::Files;
 use std::ffi::OsString;
 use std::io::Write;
@@ -61,13 +61,13 @@ pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
     }
     let _ = writeln!(console.out, "{}", flags.echo());
     match measure(&flags, console) {
-        Ok(Measured {
+        Ok(MeasuredLoad {
             load,
             seen,
             detail,
             cpu,
         }) => {
-            let report = Report::new(
+            let report = HttperfReport::new(
                 &seen,
                 &detail,
                 request::bytes(&flags).len(),
@@ -88,7 +88,7 @@ pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
 }
 
 /// Returns notes about options that a reader of the command line may misunderstand.
-fn notes(flags: &Flags) -> Vec<String> {
+fn notes(flags: &HttperfFlags) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(rate) = flags.rate {
         let calls = flags.calls;
@@ -105,14 +105,14 @@ fn notes(flags: &Flags) -> Vec<String> {
 }
 
 /// A load that was carried out, what was seen of it, and what it cost.
-struct Measured {
+struct MeasuredLoad {
     load: Load,
     seen: Observation,
     detail: Detail,
     cpu: Cpu,
 }
 
-fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, String> {
+fn measure(flags: &HttperfFlags, console: &mut Console<'_>) -> Result<MeasuredLoad, String> {
     let server = &flags.server;
     // The original knows IPv4 only; what has no such address is tried as anything else.
     let find = |family| resolve(server, flags.port, family, false, flags.patience());
@@ -127,7 +127,7 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, String>
         user: (after.0 - before.0).as_secs_f64(),
         system: (after.1 - before.1).as_secs_f64(),
     };
-    Ok(Measured {
+    Ok(MeasuredLoad {
         load: plan.load,
         seen,
         detail,
@@ -136,7 +136,7 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, String>
 }
 
 fn load(
-    flags: &Flags,
+    flags: &HttperfFlags,
     plan: &Plan,
     console: &mut Console<'_>,
 ) -> Result<(Observation, Detail), String> {
@@ -151,7 +151,7 @@ fn load(
             );
         }
     };
-    let told = |told: &mut Told<'_>| {
+    let told = |told: &mut WindowEvent<'_>| {
         uris(told.out);
         if flags.verbose && told.window.length_ns == report::SAMPLE {
             let _ = writeln!(told.out, "reply-rate = {:<8.1}", replies(told.window));
@@ -186,7 +186,7 @@ fn replies(window: &Window) -> f64 {
     answers as f64 / window.seconds()
 }
 
-fn plan(flags: &Flags, address: SocketAddr) -> Plan {
+fn plan(flags: &HttperfFlags, address: SocketAddr) -> Plan {
     let exchange = HttpExchange::raw(request::bytes(flags), Expect::default());
     let pipeline = flags.burst.min(flags.calls);
     // At a rate each connection has a place of its own, so that none waits for another, and one without a

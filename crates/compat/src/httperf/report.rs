@@ -2,7 +2,7 @@
 
 use crate::shared::load::errors;
 use prony_engine::clock::SECOND;
-use prony_engine::{Detail, Doing, Nanos, Sample};
+use prony_engine::{Detail, IoActivity, Nanos, TraceSample};
 use prony_record::Observation;
 
 /// The length of a sample of the rate of replies.
@@ -24,7 +24,7 @@ pub(super) struct Cpu {
 
 /// Results that `httperf` reports; times are in milliseconds unless stated otherwise.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Report {
+pub(super) struct HttperfReport {
     burst: u32,
     connections: u64,
     requests: u64,
@@ -99,7 +99,7 @@ impl Spread {
     }
 }
 
-impl Report {
+impl HttperfReport {
     /// Returns the report of a load whose requests are `request` bytes long.
     pub(super) fn new(
         seen: &Observation,
@@ -247,7 +247,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 
 /// How long each connection lasted that brought a reply: from when it was due until its last reply
 /// (or the end of its patience).
-fn lifetimes(trace: &[Sample]) -> Vec<Nanos> {
+fn lifetimes(trace: &[TraceSample]) -> Vec<Nanos> {
     let mut samples: Vec<_> = trace.iter().filter(|s| s.connection != 0).collect();
     samples.sort_by_key(|sample| (sample.connection, sample.done));
     samples
@@ -263,7 +263,7 @@ fn lifetimes(trace: &[Sample]) -> Vec<Nanos> {
 
 /// Connections that the server would not answer on any more although calls were left: the original
 /// makes the next call, and is reset.
-fn unmade(trace: &[Sample], calls: u32) -> u64 {
+fn unmade(trace: &[TraceSample], calls: u32) -> u64 {
     let mut samples: Vec<_> = trace.iter().filter(|s| s.connection != 0).collect();
     samples.sort_by_key(|sample| (sample.connection, sample.done));
     let connections = samples.chunk_by(|one, other| one.connection == other.connection);
@@ -288,7 +288,7 @@ impl Errors {
         for met in errors(detail) {
             let place = match met.number {
                 // A connect that took too long is one of the time-outs already.
-                Some(_) if met.timed_out() && met.doing == Doing::Connecting => continue,
+                Some(_) if met.timed_out() && met.doing == IoActivity::Connecting => continue,
                 Some(_) if met.timed_out() => &mut it.socket_timeout,
                 Some(ECONNREFUSED) => &mut it.refused,
                 Some(ECONNRESET | EPIPE) | None => &mut it.reset,
@@ -332,13 +332,13 @@ impl Errors {
 mod tests {
     use super::*;
 
-    fn call(connection: u64, due: Nanos, done: Nanos, status: u16) -> Sample {
-        Sample {
+    fn call(connection: u64, due: Nanos, done: Nanos, status: u16) -> TraceSample {
+        TraceSample {
             connection,
             due,
             done,
             status,
-            ..Sample::default()
+            ..TraceSample::default()
         }
     }
 
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn calls_that_were_left_are_resets() {
-        let closing = |connection, done| Sample {
+        let closing = |connection, done| TraceSample {
             last: true,
             ..call(connection, 0, done, 200)
         };

@@ -1,9 +1,9 @@
 //! The request: the original's bytes.
 
-use super::flags::Flags;
+use super::flags::HttperfFlags;
 
 /// The URI that is asked for, or that of a file of this number.
-pub(super) fn uri(flags: &Flags, file: u64) -> String {
+pub(super) fn uri(flags: &HttperfFlags, file: u64) -> String {
     let files = flags.files.and_then(|set| set.first_uri(&flags.uri).ok());
     let Some((uri, digits)) = files else {
         return flags.uri.clone();
@@ -14,7 +14,7 @@ pub(super) fn uri(flags: &Flags, file: u64) -> String {
 }
 
 /// Returns the bytes that each call sends; the calls differ only in the number of their file.
-pub(super) fn bytes(flags: &Flags) -> Vec<u8> {
+pub(super) fn bytes(flags: &HttperfFlags) -> Vec<u8> {
     let mut head = format!(
         "{} {} HTTP/{}\r\nUser-Agent: httperf/0.9.0\r\n",
         flags.method,

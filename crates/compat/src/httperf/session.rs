@@ -1,13 +1,13 @@
 //! A session whose requests go to the files of a working set in turn.
 
-use super::working_set::{Digits, Order};
+use super::working_set::{Digits, FileOrder};
 use prony_engine::protocol::{Events, Fault, Fifo, Http, Session};
 use std::sync::mpsc::Sender;
 
 /// HTTP/1.1 with one request, in which the file's number is another one each time.
 pub(super) struct Files {
     http: Http,
-    order: Order,
+    order: FileOrder,
     /// Where the number stands in the request.
     digits: Digits,
     /// Hears of each file, if that is to be printed.
@@ -18,7 +18,7 @@ impl Files {
     /// `http` has one request, with a number of as many digits at that place.
     pub(super) fn new(
         http: Http,
-        order: Order,
+        order: FileOrder,
         digits: Digits,
         accessed: Option<Sender<u64>>,
     ) -> Self {

@@ -70,8 +70,8 @@ impl WorkingSet {
     }
 
     /// The numbers of the files, in the order in which one of several clients asks for them.
-    pub(super) fn order(self, (client, clients): (u64, u64)) -> Order {
-        Order {
+    pub(super) fn order(self, (client, clients): (u64, u64)) -> FileOrder {
+        FileOrder {
             set: self,
             file: client,
             step: clients,
@@ -108,7 +108,7 @@ impl Digits {
 
 /// Files in the order in which they are asked for; it never ends.
 #[derive(Debug, Clone)]
-pub(super) struct Order {
+pub(super) struct FileOrder {
     set: WorkingSet,
     file: u64,
     step: u64,
@@ -116,7 +116,7 @@ pub(super) struct Order {
     due: f64,
 }
 
-impl Iterator for Order {
+impl Iterator for FileOrder {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {

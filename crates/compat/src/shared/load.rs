@@ -3,7 +3,7 @@
 use crate::Console;
 use prony_engine::protocol::Session;
 use prony_engine::{
-    Cause, Control, Detail, Doing, Error, Nanos, Plan, Progress, Target, descriptors,
+    Cause, Control, Detail, Error, IoActivity, Nanos, Plan, Progress, Target, descriptors,
 };
 use prony_record::{Load, Observation, Outcomes, Window};
 use std::io::{self, Write};
@@ -28,8 +28,8 @@ impl When {
 /// Are there file descriptors for all connections of a load?
 ///
 /// # Errors
-/// [`Failed::Descriptors`].
-pub(crate) fn reserve(load: &Load) -> Result<(), Failed> {
+/// [`LoadError::Descriptors`].
+pub(crate) fn reserve(load: &Load) -> Result<(), LoadError> {
     Ok(descriptors::reserve_closely(
         u64::from(load.connections),
         load.threads,
@@ -44,8 +44,8 @@ pub(crate) fn carry_out(
     plan: &Plan,
     when: When,
     console: &mut Console<'_>,
-    progress: impl FnMut(&mut Told<'_>),
-) -> Result<(Observation, Detail), Failed> {
+    progress: impl FnMut(&mut WindowEvent<'_>),
+) -> Result<(Observation, Detail), LoadError> {
     carry_out_by(when, console, progress, |control, teller| {
         prony_engine::run(plan, control, teller)
     })
@@ -57,19 +57,19 @@ pub(crate) fn carry_out_with<P: Session>(
     when: When,
     console: &mut Console<'_>,
     part: impl Fn(u32) -> (Target, P) + Sync,
-    progress: impl FnMut(&mut Told<'_>),
-) -> Result<(Observation, Detail), Failed> {
+    progress: impl FnMut(&mut WindowEvent<'_>),
+) -> Result<(Observation, Detail), LoadError> {
     carry_out_by(when, console, progress, |control, teller| {
         prony_engine::run_with(plan, control, part, teller)
     })
 }
 
-fn carry_out_by<'a, 'b, F: FnMut(&mut Told<'_>)>(
+fn carry_out_by<'a, 'b, F: FnMut(&mut WindowEvent<'_>)>(
     when: When,
     console: &'a mut Console<'b>,
     progress: F,
     run: impl FnOnce(&Arc<Control>, Teller<'a, 'b, F>) -> Result<(Observation, Detail), Error>,
-) -> Result<(Observation, Detail), Failed> {
+) -> Result<(Observation, Detail), LoadError> {
     // What was printed so far is to be seen while the load runs.
     let _ = console.out.flush();
     let control = Arc::new(Control::default());
@@ -85,7 +85,7 @@ fn carry_out_by<'a, 'b, F: FnMut(&mut Told<'_>)>(
 }
 
 /// A window of a load under way, and what may be done then: stop the load, or write to the console.
-pub(crate) struct Told<'a> {
+pub(crate) struct WindowEvent<'a> {
     pub window: &'a Window,
     /// Outcomes of the requests that ended in the window.
     pub outcomes: &'a Outcomes,
@@ -101,13 +101,13 @@ struct Teller<'a, 'b, F> {
     progress: F,
 }
 
-impl<F: FnMut(&mut Told<'_>)> Progress for Teller<'_, '_, F> {
+impl<F: FnMut(&mut WindowEvent<'_>)> Progress for Teller<'_, '_, F> {
     fn outcomes(&mut self, outcomes: &Outcomes) {
         self.outcomes = outcomes.clone();
     }
 
     fn window(&mut self, window: &Window) {
-        (self.progress)(&mut Told {
+        (self.progress)(&mut WindowEvent {
             window,
             outcomes: &self.outcomes,
             control: &self.control,
@@ -119,7 +119,7 @@ impl<F: FnMut(&mut Told<'_>)> Progress for Teller<'_, '_, F> {
 
 /// Why a load could not be carried out.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failed {
+pub(crate) enum LoadError {
     /// There are not enough file descriptors.
     #[error(transparent)]
     Descriptors(#[from] descriptors::TooFewDescriptors),
@@ -132,7 +132,7 @@ pub(crate) enum Failed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Met {
     /// During what.
-    pub doing: Doing,
+    pub doing: IoActivity,
     /// The system's number for it; `None` when the server closed the connection, or broke the
     /// protocol.
     pub number: Option<i32>,
@@ -169,7 +169,7 @@ pub(crate) fn words(error: &io::Error) -> String {
 /// The errors of a load, without requests that took too long.
 pub(crate) fn errors(detail: &Detail) -> Vec<Met> {
     let failed = detail.errors.iter();
-    let failed = failed.filter(|(error, _)| error.doing != Doing::TimedOut);
+    let failed = failed.filter(|(error, _)| error.doing != IoActivity::TimedOut);
     failed
         .map(|(error, &count)| Met {
             doing: error.doing,
@@ -199,9 +199,9 @@ mod tests {
         let closed = || Cause::Other("the server closed the connection".into());
         let detail = Detail {
             errors: [
-                (error(Doing::Connecting, Cause::System(111)), 3),
-                (error(Doing::Reading, closed()), 1),
-                (error(Doing::TimedOut, closed()), 2),
+                (error(IoActivity::Connecting, Cause::System(111)), 3),
+                (error(IoActivity::Reading, closed()), 1),
+                (error(IoActivity::TimedOut, closed()), 2),
             ]
             .into(),
             ..Detail::default()
@@ -211,9 +211,9 @@ mod tests {
         };
         assert_eq!(
             (refused.doing, refused.number, refused.count),
-            (Doing::Connecting, Some(111), 3)
+            (IoActivity::Connecting, Some(111), 3)
         );
         assert_eq!(refused.words(), "Connection refused");
-        assert_eq!((closed.doing, closed.number), (Doing::Reading, None));
+        assert_eq!((closed.doing, closed.number), (IoActivity::Reading, None));
     }
 }

@@ -2,14 +2,14 @@
 
 use prony_engine::Remedy;
 
-/// Tool that tries a server before it loads it.
+/// ImitatedTool that tries a server before it loads it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Tool {
+pub(crate) enum ImitatedTool {
     Ab,
     H2load,
 }
 
-impl Tool {
+impl ImitatedTool {
     /// Returns an error with the remedy for it, in one line.
     pub(crate) fn advise(self, error: &impl std::fmt::Display, remedy: Remedy) -> String {
         match self.words(remedy) {

@@ -24,7 +24,7 @@ example: weighttp -n 10000 -c 10 -t 2 -k -H \"User-Agent: foo\" localhost/index.
 
 /// Options that the user gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Flags {
+pub(super) struct WeighttpFlags {
     pub requests: u64,
     pub threads: u32,
     pub clients: u32,
@@ -42,7 +42,7 @@ pub(super) fn version() -> String {
 }
 
 /// Understands `args`, or says why not.
-pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
+pub(super) fn parse(args: Vec<OsString>) -> Result<WeighttpFlags, Instead> {
     let (mut requests, mut threads, mut clients) = (0, 1, 1);
     let (mut keepalive, mut ipv6, mut head) = (false, false, false);
     let mut headers = Vec::new();
@@ -93,7 +93,7 @@ pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
         },
         status: 1,
     })?;
-    Ok(Flags {
+    Ok(WeighttpFlags {
         requests,
         threads,
         clients,
@@ -117,7 +117,7 @@ fn wrong(what: &str) -> Instead {
     }
 }
 
-impl Flags {
+impl WeighttpFlags {
     /// The original's bytes. Names in `-H` are told apart by their case, as there.
     pub(super) fn request(&self) -> Vec<u8> {
         let method = if self.head { "HEAD" } else { "GET" };
@@ -167,7 +167,7 @@ impl Flags {
 mod tests {
     use super::*;
 
-    fn flags(line: &str) -> Result<Flags, Instead> {
+    fn flags(line: &str) -> Result<WeighttpFlags, Instead> {
         parse(line.split('|').map(OsString::from).collect())
     }
 

@@ -9,7 +9,7 @@ use crate::shared::address::{Family, resolve};
 use crate::shared::flags::take_quiet;
 use crate::shared::load::{When, carry_out, reserve, share};
 use crate::shared::remarks::remark;
-use flags::Flags;
+use flags::WeighttpFlags;
 use prony_checks::Evidence;
 use prony_engine::clock::SECOND;
 use prony_engine::protocol::{Expect, HttpExchange, Limits};
@@ -62,7 +62,10 @@ pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
     }
 }
 
-fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<(Plan, Observation), String> {
+fn measure(
+    flags: &WeighttpFlags,
+    console: &mut Console<'_>,
+) -> Result<(Plan, Observation), String> {
     let host = &flags.url.host;
     let family = if flags.ipv6 { Family::V6 } else { Family::V4 };
     let port = flags.url.port.unwrap_or(80);
@@ -77,7 +80,7 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<(Plan, Observatio
         })?;
     let plan = plan(flags, address);
     let _ = console.out.write_all(opening(flags).as_bytes());
-    let mut progress = Progress::new(flags);
+    let mut progress = ProgressPrinter::new(flags);
     reserve(&plan.load).map_err(|error| error.to_string())?;
     let (seen, _) = carry_out(&plan, When::at_once(Nanos::MAX), console, |told| {
         progress.window(told.window, told.out);
@@ -86,7 +89,7 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<(Plan, Observatio
     Ok((plan, seen))
 }
 
-fn plan(flags: &Flags, address: SocketAddr) -> Plan {
+fn plan(flags: &WeighttpFlags, address: SocketAddr) -> Plan {
     let exchange = HttpExchange::raw(flags.request(), Expect::default());
     let dialogue = Dialogue::Http {
         exchanges: vec![exchange],
@@ -105,7 +108,7 @@ fn plan(flags: &Flags, address: SocketAddr) -> Plan {
 }
 
 /// Returns the text before the load: how requests and clients are shared between the threads.
-fn opening(flags: &Flags) -> String {
+fn opening(flags: &WeighttpFlags) -> String {
     let mut out = String::from("starting benchmark...\n");
     for thread in 0..flags.threads {
         let share = |all| share(all, flags.threads, thread);
@@ -121,7 +124,7 @@ fn opening(flags: &Flags) -> String {
 }
 
 /// A line for each tenth of the first thread's requests.
-struct Progress {
+struct ProgressPrinter {
     all: u64,
     first: u64,
     step: u64,
@@ -129,8 +132,8 @@ struct Progress {
     done: u64,
 }
 
-impl Progress {
-    fn new(flags: &Flags) -> Self {
+impl ProgressPrinter {
+    fn new(flags: &WeighttpFlags) -> Self {
         let first = share(flags.requests, flags.threads, 0);
         let step = (first / 10).max(1);
         Self {
@@ -159,7 +162,7 @@ impl Progress {
     }
 }
 
-fn report(flags: &Flags, seen: &Observation) -> String {
+fn report(flags: &WeighttpFlags, seen: &Observation) -> String {
     let nanos = seen.measured_ns;
     let (sec, rest) = (nanos / SECOND, nanos % SECOND);
     let (millisec, microsec) = (rest / 1_000_000, rest / 1_000 % 1_000);
@@ -197,7 +200,7 @@ fn report(flags: &Flags, seen: &Observation) -> String {
 mod tests {
     use super::*;
 
-    fn flags(line: &str) -> Flags {
+    fn flags(line: &str) -> WeighttpFlags {
         flags::parse(line.split(' ').map(OsString::from).collect()).unwrap()
     }
 
@@ -215,7 +218,7 @@ mod tests {
     #[test]
     fn progress_is_shown_at_every_tenth() {
         let mut out = Vec::new();
-        let mut progress = Progress::new(&flags("-n 100 -c 4 -t 2 h"));
+        let mut progress = ProgressPrinter::new(&flags("-n 100 -c 4 -t 2 h"));
         for ok in [25, 75] {
             let mut window = Window::empty(0, 0, 1);
             window.verified_answers = ok;
@@ -226,7 +229,7 @@ mod tests {
         assert!(out.starts_with("progress:  10% done\n") && out.ends_with("progress: 100% done\n"));
         for requests in ["7", "19", "95", "101"] {
             let mut out = Vec::new();
-            let mut progress = Progress::new(&flags(&format!("-n {requests} -c 1 -t 1 h")));
+            let mut progress = ProgressPrinter::new(&flags(&format!("-n {requests} -c 1 -t 1 h")));
             let mut window = Window::empty(0, 0, 1);
             window.verified_answers = requests.parse().unwrap();
             progress.window(&window, &mut out);

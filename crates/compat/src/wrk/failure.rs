@@ -3,9 +3,9 @@
 /// One line, which names file and line of the script where there is one to blame.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 #[error("{0}")]
-pub(super) struct Failure(pub(super) String);
+pub(super) struct ScriptFailure(pub(super) String);
 
-impl Failure {
+impl ScriptFailure {
     pub(super) fn unreached(host: &str, service: &str, why: &str) -> Self {
         Self(format!("unable to connect to {host}:{service} {why}"))
     }

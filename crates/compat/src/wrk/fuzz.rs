@@ -19,9 +19,9 @@ pub fn read(args: Vec<OsString>) {
 
 /// Answers that a session has reported, in their order.
 #[derive(Default)]
-struct Seen(Vec<Answer>);
+struct AnswerLog(Vec<Answer>);
 
-impl Events<Fifo> for Seen {
+impl Events<Fifo> for AnswerLog {
     fn ready(&mut self) {}
 
     fn answered(&mut self, _: Fifo, answer: Answer) -> Booked {
@@ -33,9 +33,9 @@ impl Events<Fifo> for Seen {
 }
 
 /// A script that asks for what it is given and looks at every answer.
-pub struct Script(Bench);
+pub struct FuzzScript(Bench);
 
-impl Script {
+impl FuzzScript {
     /// Runs the text of a script.
     ///
     /// # Panics
@@ -64,7 +64,7 @@ impl Script {
         let alarm = Alarm::new(Arc::new(Control::at_once(1_000_000)));
         let mut script = Scripted::new(functions, parts, Vec::new(), self.0.stop_flag(), &alarm);
         let mut conn = Default::default();
-        let (mut out, mut seen) = (Vec::new(), Seen::default());
+        let (mut out, mut seen) = (Vec::new(), AnswerLog::default());
         let requests = batch.min(8);
         for _ in 0..requests {
             let _ = script.pace(&mut conn, 0);

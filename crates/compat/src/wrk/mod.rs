@@ -21,7 +21,7 @@ use crate::console::Console;
 use crate::shared::flags::take_quiet;
 use crate::shared::remarks::remark;
 use args::{Args, Parsed, USAGE};
-use failure::Failure;
+use failure::ScriptFailure;
 use prony_checks::Evidence;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::protocol::{Expect, Http, HttpExchange, Limits};
@@ -30,7 +30,7 @@ use prony_engine::{
 };
 use prony_record::{Load, Observation, Span, Window};
 use protocol::{Alarm, Parts, Scripted};
-use report::Outcome;
+use report::WrkResults;
 use requests::split;
 use script::Script;
 use std::ffi::OsString;
@@ -54,10 +54,10 @@ pub fn main_wrk2(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
     said(speak(args, true, console), console)
 }
 
-fn said(done: Result<(), Error>, console: &mut Console<'_>) -> u8 {
+fn said(done: Result<(), WrkError>, console: &mut Console<'_>) -> u8 {
     match done {
         Ok(()) => 0,
-        Err(Error::Usage(None)) => 1,
+        Err(WrkError::Usage(None)) => 1,
         Err(error) => {
             // When even that cannot be said, the status says it.
             let _ = writeln!(console.err, "{error}");
@@ -68,12 +68,12 @@ fn said(done: Result<(), Error>, console: &mut Console<'_>) -> u8 {
 
 /// Why there is nothing more to print.
 #[derive(Debug, thiserror::Error)]
-enum Error {
+enum WrkError {
     /// The usage has been printed; what else there is to say.
     #[error("{}", .0.as_deref().unwrap_or_default())]
     Usage(Option<String>),
     #[error(transparent)]
-    Script(#[from] Failure),
+    Script(#[from] ScriptFailure),
     #[error(transparent)]
     Descriptors(#[from] descriptors::TooFewDescriptors),
     #[error(transparent)]
@@ -82,7 +82,7 @@ enum Error {
     Print(#[from] io::Error),
 }
 
-fn speak(args: Vec<OsString>, wrk2: bool, console: &mut Console<'_>) -> Result<(), Error> {
+fn speak(args: Vec<OsString>, wrk2: bool, console: &mut Console<'_>) -> Result<(), WrkError> {
     let (args, quiet) = take_quiet(args);
     let mut parsed = Parsed::from(args);
     if wrk2 && matches!(&parsed.args, Ok(args) if args.rate.is_none()) {
@@ -95,7 +95,7 @@ fn speak(args: Vec<OsString>, wrk2: bool, console: &mut Console<'_>) -> Result<(
         Ok(args) => run(&args, quiet, console),
         Err(complaint) => {
             console.out.write_all(USAGE.as_bytes())?;
-            Err(Error::Usage(complaint))
+            Err(WrkError::Usage(complaint))
         }
     }
 }
@@ -108,7 +108,7 @@ fn version() -> String {
     )
 }
 
-fn run(args: &Args, quiet: bool, console: &mut Console<'_>) -> Result<(), Error> {
+fn run(args: &Args, quiet: bool, console: &mut Console<'_>) -> Result<(), WrkError> {
     // Like wrk, measures with the connections that there are descriptors for.
     let most = u32::try_from(descriptors::room(args.threads)).unwrap_or(u32::MAX);
     let opened = args.connections.min(most.max(args.threads));
@@ -128,7 +128,7 @@ fn run(args: &Args, quiet: bool, console: &mut Console<'_>) -> Result<(), Error>
     let control = Arc::new(Control::at_once(clock::nanos(args.duration)));
     (console.guard)(&control);
     let (seen, detail) = carry_out(&plan, &control, &script, parts)?;
-    let mut outcome = Outcome::of(&seen, &detail, args.timeout);
+    let mut outcome = WrkResults::of(&seen, &detail, args.timeout);
     outcome.errors.connect += u64::from(args.connections - opened);
     script.flush();
     write!(console.out, "{}", report::report(args, &outcome, &seen))?;
@@ -146,7 +146,7 @@ fn run(args: &Args, quiet: bool, console: &mut Console<'_>) -> Result<(), Error>
 
 /// Finds the parts of a load in which the script takes part. Like wrk, asks the first thread for its first text, and
 /// discards it.
-fn parts(script: &Script) -> Result<Parts, Failure> {
+fn parts(script: &Script) -> Result<Parts, ScriptFailure> {
     let first = script.functions(0);
     let requests = first.request(split)?;
     let requests = requests.map_err(|malformed| first.bad_request(&malformed.to_string()))?;
@@ -194,7 +194,7 @@ fn carry_out(
     control: &Arc<Control>,
     script: &Script,
     parts: Parts,
-) -> Result<(Observation, Detail), Error> {
+) -> Result<(Observation, Detail), WrkError> {
     let target = |worker| Target::Tcp(script.address(worker));
     let mut always = Vec::new();
     for worker in 0..plan.load.threads {

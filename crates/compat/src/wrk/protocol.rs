@@ -1,10 +1,10 @@
 //! Protocol of a thread whose script takes part in each request or answer.
 
-use super::failure::Failure;
+use super::failure::ScriptFailure;
 use super::requests::split;
 use super::script::{Functions, StopFlag};
 use prony_engine::protocol::{
-    Answer, Events, Expect, Fault, Fifo, HttpReader, HttpState, Keep, Limits, Pace, Session,
+    Answer, Events, Expect, Fault, Fifo, HttpReader, HttpState, Keep, Limits, NextSend, Session,
 };
 use prony_engine::{Control, Nanos};
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where the first failure of a script is kept; it ends the load.
 pub(super) struct Alarm {
-    failure: Mutex<Option<Failure>>,
+    failure: Mutex<Option<ScriptFailure>>,
     control: Arc<Control>,
 }
 
@@ -25,16 +25,16 @@ impl Alarm {
     }
 
     /// Returns the first failure of a script, if any.
-    pub(super) fn failure(&self) -> Option<Failure> {
+    pub(super) fn failure(&self) -> Option<ScriptFailure> {
         self.lock().clone()
     }
 
-    fn raise(&self, failure: Failure) {
+    fn raise(&self, failure: ScriptFailure) {
         self.lock().get_or_insert(failure);
         self.control.stop();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Failure>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<ScriptFailure>> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -85,7 +85,7 @@ impl<'a> Scripted<'a> {
     }
 
     #[cold]
-    fn fail(&mut self, failure: Failure) {
+    fn fail(&mut self, failure: ScriptFailure) {
         self.failed = true;
         self.alarm.raise(failure);
     }
@@ -112,20 +112,20 @@ impl<'a> Scripted<'a> {
 
     /// Asks the script for the connection's next request before it is sent: without one, the
     /// connection rests for good, as in the original.
-    fn ask(&mut self, conn: &mut Conn) -> Pace {
+    fn ask(&mut self, conn: &mut Conn) -> NextSend {
         if self.parts.batch != 1 || !self.parts.request || conn.asked {
-            return Pace::Now;
+            return NextSend::Now;
         }
         conn.batch.clear();
         match self.functions.next_request(&mut conn.batch) {
             Ok(true) => {
                 conn.asked = true;
-                Pace::Now
+                NextSend::Now
             }
-            Ok(false) => Pace::WhenAnswered,
+            Ok(false) => NextSend::WhenAnswered,
             Err(failure) => {
                 self.fail(failure);
-                Pace::WhenAnswered
+                NextSend::WhenAnswered
             }
         }
     }
@@ -150,7 +150,7 @@ impl<'a> Scripted<'a> {
     fn answered(&mut self, conn: &mut Conn, answer: Answer, events: &mut impl Events<Fifo>) {
         conn.waiting.pop_front();
         if self.parts.response && !self.failed && !self.stop.is_set() {
-            let Kept { head, body, .. } = &conn.kept;
+            let PartialAnswer { head, body, .. } = &conn.kept;
             if let Err(failure) = self.functions.response(answer.status, fields(head), body) {
                 self.fail(failure);
             }
@@ -173,25 +173,25 @@ pub(super) struct Conn {
     next: usize,
     /// The script has been asked for the next request, which is in `batch`.
     asked: bool,
-    kept: Kept,
+    kept: PartialAnswer,
 }
 
 /// The answer as far as it has come, for `response`.
 #[derive(Default)]
-struct Kept {
+struct PartialAnswer {
     on: bool,
     head: Vec<u8>,
     body: Vec<u8>,
 }
 
-impl Kept {
+impl PartialAnswer {
     fn clear(&mut self) {
         self.head.clear();
         self.body.clear();
     }
 }
 
-impl Keep for Kept {
+impl Keep for PartialAnswer {
     fn head(&mut self, bytes: &[u8]) {
         if self.on {
             self.head.extend_from_slice(bytes);
@@ -272,23 +272,23 @@ impl Session for Scripted<'_> {
     }
 
     #[inline]
-    fn pace(&mut self, conn: &mut Conn, _slot: u32) -> Pace {
+    fn pace(&mut self, conn: &mut Conn, _slot: u32) -> NextSend {
         if !conn.ends.is_empty() {
-            return Pace::Now;
+            return NextSend::Now;
         }
         // Like wrk: the next batch when the last one is answered.
         if !conn.waiting.is_empty() || self.failed || self.stop.is_set() {
-            return Pace::WhenAnswered;
+            return NextSend::WhenAnswered;
         }
         if !self.parts.delay {
             return self.ask(conn);
         }
         match self.functions.delay() {
             Ok(0.0) => self.ask(conn),
-            Ok(milliseconds) => Pace::After((milliseconds * 1e6) as Nanos),
+            Ok(milliseconds) => NextSend::After((milliseconds * 1e6) as Nanos),
             Err(failure) => {
                 self.fail(failure);
-                Pace::WhenAnswered
+                NextSend::WhenAnswered
             }
         }
     }

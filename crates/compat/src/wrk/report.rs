@@ -5,7 +5,7 @@ use super::spectrum::spectrum;
 use super::units::{binary, column, metric, time_s, time_us};
 use crate::shared::load::errors;
 use crate::shared::stats::Stats;
-use prony_engine::{Detail, Doing, clock};
+use prony_engine::{Detail, IoActivity, clock};
 use prony_record::{Observation, Times};
 use std::fmt::Write;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(super) struct Errors {
 
 /// Results of a load, in wrk's terms.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct WrkResults {
     /// Done − due, in microseconds.
     pub latency: Stats,
     /// Answers per second of each thread in each window.
@@ -39,7 +39,7 @@ pub(super) struct Outcome {
     pub errors: Errors,
 }
 
-impl Outcome {
+impl WrkResults {
     /// Returns the outcome of a load whose requests and connections may take as long as `timeout`.
     pub(super) fn of(seen: &Observation, detail: &Detail, timeout: Duration) -> Self {
         let worker_rates = &detail.worker_rates[..];
@@ -49,7 +49,7 @@ impl Outcome {
         // Nothing was asked on a connection that was never made: its time-out is no response time.
         let unmade: u64 = errors(detail)
             .iter()
-            .filter(|met| met.doing == Doing::Connecting && met.timed_out())
+            .filter(|met| met.doing == IoActivity::Connecting && met.timed_out())
             .map(|met| met.count)
             .sum();
         let latency = Stats::of_times(&seen.times.response);
@@ -89,7 +89,7 @@ pub(super) fn heading(args: &Args) -> String {
 }
 
 /// Returns the text that is printed when the load has ended.
-pub(super) fn report(args: &Args, outcome: &Outcome, seen: &Observation) -> String {
+pub(super) fn report(args: &Args, outcome: &WrkResults, seen: &Observation) -> String {
     let mut text = String::from("  Thread Stats   Avg      Stdev     Max   +/- Stdev\n");
     row(&mut text, "Latency", &outcome.latency, time_us);
     row(&mut text, "Req/Sec", &outcome.rates, metric);
@@ -207,8 +207,8 @@ mod tests {
             .unwrap()
     }
 
-    fn outcome() -> Outcome {
-        Outcome {
+    fn outcome() -> WrkResults {
+        WrkResults {
             latency: [(100, 1), (200, 2), (3_940, 1)].into_iter().collect(),
             rates: Stats::of_rates(&[81_660.0, 97_440.0]),
             duration: 1_100_000,

@@ -1,9 +1,9 @@
 //! In the place of `script` where LuaJIT is left out: the requests of a command line without a script.
 
 use super::args::Args;
-use super::failure::Failure;
+use super::failure::ScriptFailure;
 use super::place;
-use super::report::Outcome;
+use super::report::WrkResults;
 use crate::shared::load::words;
 use std::net::SocketAddr;
 
@@ -22,9 +22,9 @@ impl Script {
     ///
     /// # Errors
     /// When there is a script, or the server cannot be found or reached.
-    pub(super) fn load(args: &Args) -> Result<Self, Failure> {
+    pub(super) fn load(args: &Args) -> Result<Self, ScriptFailure> {
         if args.script.is_some() {
-            return Err(Failure(ABSENT.to_owned()));
+            return Err(ScriptFailure(ABSENT.to_owned()));
         }
         let address = reach(args)?;
         let functions = Functions {
@@ -52,22 +52,22 @@ impl Script {
     pub(super) fn flush(&self) {}
 
     /// Nothing waits for the end.
-    pub(super) fn done(&self, _outcome: &Outcome) -> Result<(), Failure> {
+    pub(super) fn done(&self, _outcome: &WrkResults) -> Result<(), ScriptFailure> {
         Ok(())
     }
 }
 
 /// The first address that accepts a connection.
-fn reach(args: &Args) -> Result<SocketAddr, Failure> {
+fn reach(args: &Args) -> Result<SocketAddr, ScriptFailure> {
     let (host, service) = (args.url.host.as_str(), args.url.service());
     let mut why = String::new();
-    for address in place::lookup(host, service).map_err(Failure)? {
+    for address in place::lookup(host, service).map_err(ScriptFailure)? {
         match place::connect(&address) {
             Ok(()) => return Ok(address),
             Err(error) => why = words(&error),
         }
     }
-    Err(Failure::unreached(host, service, &why))
+    Err(ScriptFailure::unreached(host, service, &why))
 }
 
 /// The request, as the prelude of scripts writes it: of fields with one name the last counts.
@@ -117,24 +117,24 @@ impl Functions {
         false
     }
 
-    pub(super) fn request<R>(&self, take: impl FnOnce(&[u8]) -> R) -> Result<R, Failure> {
+    pub(super) fn request<R>(&self, take: impl FnOnce(&[u8]) -> R) -> Result<R, ScriptFailure> {
         Ok(take(&self.always))
     }
 
-    pub(super) fn next_request(&self, out: &mut Vec<u8>) -> Result<bool, Failure> {
+    pub(super) fn next_request(&self, out: &mut Vec<u8>) -> Result<bool, ScriptFailure> {
         out.extend_from_slice(&self.always);
         Ok(true)
     }
 
-    pub(super) fn bad_request(&self, why: &str) -> Failure {
-        Failure(format!("no request: {why}"))
+    pub(super) fn bad_request(&self, why: &str) -> ScriptFailure {
+        ScriptFailure(format!("no request: {why}"))
     }
 
-    pub(super) fn no_text(&self, why: &str) -> Failure {
-        Failure(why.to_owned())
+    pub(super) fn no_text(&self, why: &str) -> ScriptFailure {
+        ScriptFailure(why.to_owned())
     }
 
-    pub(super) fn delay(&self) -> Result<f64, Failure> {
+    pub(super) fn delay(&self) -> Result<f64, ScriptFailure> {
         Ok(0.0)
     }
 
@@ -143,7 +143,7 @@ impl Functions {
         _status: u16,
         _fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
         _body: &[u8],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ScriptFailure> {
         Ok(())
     }
 }

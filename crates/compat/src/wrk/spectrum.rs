@@ -42,7 +42,7 @@ pub(super) fn spectrum(times: &Times) -> String {
 }
 
 #[derive(Debug, PartialEq)]
-struct Step {
+struct SpectrumStep {
     /// Nanoseconds.
     value: u64,
     /// 0 to 1.
@@ -53,7 +53,7 @@ struct Step {
 
 /// The values at quantiles that come the closer to 1 the closer together they are; each value is
 /// there for every quantile that it reaches, but the greatest only for one and for 1.
-fn steps(times: &Times) -> Vec<Step> {
+fn steps(times: &Times) -> Vec<SpectrumStep> {
     let mut steps = Vec::new();
     let mut quantile = 0.0;
     let mut total = 0;
@@ -61,7 +61,7 @@ fn steps(times: &Times) -> Vec<Step> {
         total += recorded.count_since_last_iteration();
         let value = recorded.value_iterated_to();
         let reached = total as f64 / times.len() as f64;
-        let step = |quantile| Step {
+        let step = |quantile| SpectrumStep {
             value,
             quantile,
             total,

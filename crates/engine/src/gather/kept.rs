@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 /// A window without what the generator does not know, which is what the server used, and without its part of the
 /// load, which is known at the end.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct KeptWindow {
     index: u32,
     /// When it began, on the engine's clock.
     start: Nanos,
@@ -23,7 +23,7 @@ pub(super) struct Kept {
     outstanding: u64,
 }
 
-impl Kept {
+impl KeptWindow {
     pub(super) fn of(slice: &Slice) -> Self {
         // The least value of the histogram is 1 ns.
         let at = |q| match slice.response.is_empty() {
@@ -74,6 +74,6 @@ mod tests {
 
     #[test]
     fn a_window_of_a_long_load_takes_a_hundred_bytes() {
-        assert!(size_of::<Kept>() <= 88, "{}", size_of::<Kept>());
+        assert!(size_of::<KeptWindow>() <= 88, "{}", size_of::<KeptWindow>());
     }
 }

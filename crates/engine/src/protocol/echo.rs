@@ -89,7 +89,7 @@ impl Session for Echo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::seen::Seen;
+    use crate::protocol::seen::RecordedEvents;
     use proptest::prelude::*;
 
     fn feed(
@@ -97,7 +97,7 @@ mod tests {
         conn: &mut EchoConn,
         bytes: &[u8],
     ) -> (Vec<Answer>, Result<(), Fault>) {
-        let mut seen = Seen::default();
+        let mut seen = RecordedEvents::default();
         let result = echo.received(conn, 0, bytes, &mut Vec::new(), &mut seen);
         (seen.answers(), result)
     }

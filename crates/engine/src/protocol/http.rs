@@ -5,7 +5,7 @@ mod head;
 
 use super::{Events, Expect, Fault, Fifo, Session, surplus};
 
-pub use answer::{HttpReader, HttpState, Keep, Progress};
+pub use answer::{AnswerProgress, HttpReader, HttpState, Keep};
 pub use head::response_parser;
 
 pub(super) use head::{asks_to_close, unasked};
@@ -237,7 +237,7 @@ impl Session for Http {
         self.reader.first_head()
     }
 
-    fn progress(&self, conn: &HttpConn, _: Fifo) -> Progress {
+    fn progress(&self, conn: &HttpConn, _: Fifo) -> AnswerProgress {
         conn.state.progress()
     }
 }

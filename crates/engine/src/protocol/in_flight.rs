@@ -100,7 +100,7 @@ impl Token for Tag {
 #[derive(Debug, Default)]
 pub struct Tags {
     /// Places, as many as were ever in flight at once.
-    places: Vec<Place>,
+    places: Vec<ListNode>,
     free: Vec<u32>,
     first: Option<u32>,
     last: Option<u32>,
@@ -108,7 +108,7 @@ pub struct Tags {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct ListNode {
     taken: bool,
     /// The requests that were sent before and after it.
     before: Option<u32>,
@@ -129,10 +129,10 @@ impl InFlight<Tag> for Tags {
     fn put(&mut self, capacity: usize) -> (Tag, usize) {
         debug_assert!((self.len as usize) < capacity);
         let at = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place::default());
+            self.places.push(ListNode::default());
             self.places.len() as u32 - 1
         });
-        self.places[at as usize] = Place {
+        self.places[at as usize] = ListNode {
             taken: true,
             before: self.last,
             after: None,
@@ -147,7 +147,7 @@ impl InFlight<Tag> for Tags {
     }
 
     fn take(&mut self, tag: Tag, _: usize) -> usize {
-        let Place {
+        let ListNode {
             taken,
             before,
             after,

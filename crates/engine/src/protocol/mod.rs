@@ -23,7 +23,8 @@ pub use difference::Difference;
 pub use echo::Echo;
 pub use expect::{Expect, Mismatch};
 pub use http::{
-    Http, HttpExchange, HttpReader, HttpRequest, HttpState, Keep, Limits, Progress, response_parser,
+    AnswerProgress, Http, HttpExchange, HttpReader, HttpRequest, HttpState, Keep, Limits,
+    response_parser,
 };
 pub use in_flight::{Fifo, InFlight, Tag, Token};
 pub use mix::{Mix, Mixed};
@@ -139,7 +140,7 @@ pub enum Fault {
 
 /// When a connection that could send another request shall do so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
+pub enum NextSend {
     /// At once.
     Now,
     /// After a rest, in nanoseconds.
@@ -300,18 +301,18 @@ pub trait Session {
         &[]
     }
 
-    /// May [`pace`](Self::pace) say [`Pace::After`]? Constant while a load runs.
+    /// May [`pace`](Self::pace) say [`NextSend::After`]? Constant while a load runs.
     #[inline]
     fn rests(&self) -> bool {
         false
     }
 
     /// Asked in a closed loop before a request of connection `slot` is written, and again after
-    /// each answer unless it was [`Pace::Now`]; not asked after a rest that it has imposed, nor
+    /// each answer unless it was [`NextSend::Now`]; not asked after a rest that it has imposed, nor
     /// (unless it [`rests`](Self::rests)) for the request that a connection is opened for.
     #[inline]
-    fn pace(&mut self, _conn: &mut Self::Conn, _slot: u32) -> Pace {
-        Pace::Now
+    fn pace(&mut self, _conn: &mut Self::Conn, _slot: u32) -> NextSend {
+        NextSend::Now
     }
 
     /// True: this worker's part of the load is over; the other workers go on.
@@ -338,8 +339,8 @@ pub trait Session {
     }
 
     /// How much of the answer to a request in flight has come.
-    fn progress(&self, _conn: &Self::Conn, _token: Self::Token) -> Progress {
-        Progress::Unknown
+    fn progress(&self, _conn: &Self::Conn, _token: Self::Token) -> AnswerProgress {
+        AnswerProgress::Unknown
     }
 
     /// The fewest streams that a server has allowed on a connection, where it says so. Asked once, at the end.

@@ -2,13 +2,13 @@
 
 use super::{Answer, Booked, Events};
 
-pub(super) struct Seen<T> {
+pub(super) struct RecordedEvents<T> {
     pub(super) ready: u32,
     pub(super) answered: Vec<(T, Answer)>,
     pub(super) closing: bool,
 }
 
-impl<T> Default for Seen<T> {
+impl<T> Default for RecordedEvents<T> {
     fn default() -> Self {
         Self {
             ready: 0,
@@ -18,7 +18,7 @@ impl<T> Default for Seen<T> {
     }
 }
 
-impl<T> Seen<T> {
+impl<T> RecordedEvents<T> {
     pub(super) fn answers(self) -> Vec<Answer> {
         self.answered
             .into_iter()
@@ -27,7 +27,7 @@ impl<T> Seen<T> {
     }
 }
 
-impl<T> Events<T> for Seen<T> {
+impl<T> Events<T> for RecordedEvents<T> {
     fn ready(&mut self) {
         self.ready += 1;
     }

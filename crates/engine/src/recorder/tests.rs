@@ -21,7 +21,7 @@ fn bytes_count_until_the_measurement_ends() {
     let mut it = recorder(100, 200);
     for at in [50, 150, 199, 200, 250] {
         it.received(90, at);
-        it.answer(Sent { due: 40, sent: 40 }, at, &OK);
+        it.answer(RequestTimes { due: 40, sent: 40 }, at, &OK);
     }
     assert_eq!(it.record.bytes_received, 3 * 90);
     assert_eq!(it.record.body_bytes, 3 * 5);
@@ -31,9 +31,9 @@ fn bytes_count_until_the_measurement_ends() {
 #[test]
 fn times_belong_to_when_they_were_due_and_counts_to_when_they_ended() {
     let mut it = recorder(100, 200);
-    it.answer(Sent { due: 90, sent: 95 }, 110, &OK); // due before, ended inside
+    it.answer(RequestTimes { due: 90, sent: 95 }, 110, &OK); // due before, ended inside
     it.answer(
-        Sent {
+        RequestTimes {
             due: 150,
             sent: 155,
         },
@@ -41,7 +41,7 @@ fn times_belong_to_when_they_were_due_and_counts_to_when_they_ended() {
         &OK,
     ); // wholly inside
     it.answer(
-        Sent {
+        RequestTimes {
             due: 190,
             sent: 195,
         },
@@ -49,7 +49,7 @@ fn times_belong_to_when_they_were_due_and_counts_to_when_they_ended() {
         &OK,
     ); // due inside, ended after
     it.answer(
-        Sent {
+        RequestTimes {
             due: 198,
             sent: 203,
         },
@@ -72,19 +72,19 @@ fn times_belong_to_when_they_were_due_and_counts_to_when_they_ended() {
 #[test]
 fn what_was_counted_before_a_stop_was_heard_of_is_in_the_measurement_and_in_a_window() {
     let mut it = recorder(0, Nanos::MAX);
-    it.answer(Sent { due: 10, sent: 10 }, 20, &OK);
+    it.answer(RequestTimes { due: 10, sent: 10 }, 20, &OK);
     // The next window begins at 1 s. Another worker saw the stop just before that.
     let mut windows = Vec::new();
     it.roll(SECOND + 5, |window| windows.push(window));
     let sent = SECOND + 2;
-    it.answer(Sent { due: sent, sent }, SECOND + 10, &OK);
+    it.answer(RequestTimes { due: sent, sent }, SECOND + 10, &OK);
     it.end(SECOND - 3);
     assert_eq!(it.until, SECOND + 11);
     windows.extend(it.last_window(it.until));
     let answers: u64 = windows.iter().map(|it| it.outcomes.ok).sum();
     assert_eq!((answers, it.record.outcomes.ok), (2, 2));
     // What comes later is neither.
-    it.answer(Sent { due: sent, sent }, SECOND + 11, &OK);
+    it.answer(RequestTimes { due: sent, sent }, SECOND + 11, &OK);
     it.end(SECOND - 3);
     assert_eq!((it.until, it.record.outcomes.ok), (SECOND + 11, 2));
 }
@@ -92,7 +92,7 @@ fn what_was_counted_before_a_stop_was_heard_of_is_in_the_measurement_and_in_a_wi
 #[test]
 fn a_stop_that_every_worker_hears_of_at_once_moves_nothing() {
     let mut it = recorder(0, Nanos::MAX);
-    it.answer(Sent { due: 10, sent: 10 }, 20, &OK);
+    it.answer(RequestTimes { due: 10, sent: 10 }, 20, &OK);
     it.end(50);
     assert_eq!(it.until, 50);
 }
@@ -100,8 +100,20 @@ fn a_stop_that_every_worker_hears_of_at_once_moves_nothing() {
 #[test]
 fn a_timeout_is_a_sample_of_its_full_length_and_an_error_is_none() {
     let mut it = recorder(0, 1_000);
-    it.failure(Sent { due: 10, sent: 30 }, 900, Failure::Timeout, 800, true);
-    it.failure(Sent { due: 10, sent: 30 }, 900, Failure::Read, 800, true);
+    it.failure(
+        RequestTimes { due: 10, sent: 30 },
+        900,
+        RequestFailure::Timeout,
+        800,
+        true,
+    );
+    it.failure(
+        RequestTimes { due: 10, sent: 30 },
+        900,
+        RequestFailure::Read,
+        800,
+        true,
+    );
     assert_eq!(
         (
             it.record.times.response.len(),
@@ -120,7 +132,7 @@ fn a_timeout_is_a_sample_of_its_full_length_and_an_error_is_none() {
 #[test]
 fn windows_follow_each_other_without_gaps_and_empty_ones_are_kept() {
     let mut it = recorder(0, Nanos::MAX);
-    it.answer(Sent { due: 1, sent: 1 }, 5, &OK);
+    it.answer(RequestTimes { due: 1, sent: 1 }, 5, &OK);
     let mut windows = Vec::new();
     it.roll(3 * SECOND + 5, |window| windows.push(window));
     windows.extend(it.last_window(3 * SECOND + 500));
@@ -155,7 +167,7 @@ fn wrong_answers_are_counted_and_a_few_are_kept_in_words() {
             last: false,
             body: found,
         };
-        it.answer(Sent { due: 1, sent: 1 }, 5, &wrong);
+        it.answer(RequestTimes { due: 1, sent: 1 }, 5, &wrong);
     }
     assert_eq!(
         (it.record.outcomes.ok, it.record.outcomes.wrong_answer),
@@ -169,7 +181,7 @@ fn wrong_answers_are_counted_and_a_few_are_kept_in_words() {
 #[derive(Debug, Clone)]
 struct Happening {
     agent: usize,
-    sent: Sent,
+    sent: RequestTimes,
     at: Nanos,
     kind: u8,
 }
@@ -178,7 +190,7 @@ fn happenings() -> impl Strategy<Value = Vec<Happening>> {
     let one = (0..64_usize, 0..5 * SECOND, 0..SECOND, 0..SECOND, 0..6_u8).prop_map(
         |(agent, due, delay, took, kind)| Happening {
             agent,
-            sent: Sent {
+            sent: RequestTimes {
                 due,
                 sent: due + delay,
             },
@@ -212,9 +224,9 @@ impl Agent {
         let recorder = &mut self.recorder;
         recorder.record.bytes_received += it.at;
         match it.kind {
-            0 => recorder.failure(it.sent, it.at, Failure::Timeout, SECOND, true),
-            1 => recorder.failure(it.sent, it.at, Failure::Read, SECOND, false),
-            2 => recorder.error(Doing::Reading, Cause::Other("reset".into())),
+            0 => recorder.failure(it.sent, it.at, RequestFailure::Timeout, SECOND, true),
+            1 => recorder.failure(it.sent, it.at, RequestFailure::Read, SECOND, false),
+            2 => recorder.error(IoActivity::Reading, Cause::Other("reset".into())),
             3 => recorder.unfinished(it.sent, it.at),
             _ => {
                 recorder.answer(it.sent, it.at, &OK);
@@ -286,7 +298,7 @@ fn closed_loop(connections: u64, time: Nanos, length: Nanos) -> Recorder {
         // They are not in step, and began long before.
         let mut sent = connection * 37 % time;
         while sent < it.until {
-            it.answer(Sent { due: sent, sent }, sent + time, &OK);
+            it.answer(RequestTimes { due: sent, sent }, sent + time, &OK);
             sent += time;
         }
     }
@@ -311,16 +323,22 @@ proptest! {
 fn what_failed_is_served_but_is_no_answer() {
     let mut it = recorder(100, 200);
     // Half of each is in the measurement.
-    it.failure(Sent { due: 50, sent: 50 }, 150, Failure::Timeout, 100, true);
+    it.failure(
+        RequestTimes { due: 50, sent: 50 },
+        150,
+        RequestFailure::Timeout,
+        100,
+        true,
+    );
     it.unfinished(
-        Sent {
+        RequestTimes {
             due: 150,
             sent: 150,
         },
         250,
     );
     it.unfinished(
-        Sent {
+        RequestTimes {
             due: 150,
             sent: Nanos::MAX,
         },
@@ -340,7 +358,7 @@ fn of_a_number_of_requests_those_of_the_warm_up_are_not_counted() {
         let mut it = recorder(100, 200);
         it.numbered = numbered;
         for (sent, at) in requests {
-            it.answer(Sent { due: sent, sent }, at, &OK);
+            it.answer(RequestTimes { due: sent, sent }, at, &OK);
         }
         assert_eq!(it.record.outcomes.ok, ok);
         // The share of each that was served inside stays the same.
@@ -360,21 +378,25 @@ fn every_status_is_counted() {
         (200, 113),
         (0, 114),
     ] {
-        it.answer(Sent { due: 80, sent: 80 }, at, &Answer { status, ..OK });
+        it.answer(
+            RequestTimes { due: 80, sent: 80 },
+            at,
+            &Answer { status, ..OK },
+        );
     }
     assert_eq!(it.done().statuses, [(200, 3), (404, 1)].into());
 }
 
 #[test]
 fn a_server_has_stopped_only_when_not_a_byte_came() {
-    let late = Sent {
+    let late = RequestTimes {
         due: 150,
         sent: 150,
     };
     for (failure, silent, stopped) in [
-        (Failure::Timeout, true, true),
-        (Failure::Timeout, false, false),
-        (Failure::Read, false, false),
+        (RequestFailure::Timeout, true, true),
+        (RequestFailure::Timeout, false, false),
+        (RequestFailure::Read, false, false),
     ] {
         let mut it = recorder(100, 200);
         it.failure(late, 300, failure, 150, silent);

@@ -12,14 +12,14 @@ const FINEST: Nanos = 100_000;
 /// stage its last number stays.
 #[derive(Debug, Clone)]
 pub struct Population {
-    parts: Vec<Part>,
+    parts: Vec<ConnectionStage>,
     last: f64,
     share: Share,
 }
 
 /// A stage, in nanoseconds since the load began.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct ConnectionStage {
     begins: f64,
     ends: f64,
     from: f64,
@@ -27,7 +27,7 @@ struct Part {
     slope: f64,
 }
 
-impl Part {
+impl ConnectionStage {
     fn at(&self, time: f64) -> f64 {
         self.from + self.slope * (time - self.begins)
     }
@@ -40,7 +40,7 @@ impl Population {
         let mut begins = 0.0;
         let part = |stage: &Stage| {
             let length = stage.duration.0.as_secs_f64() * SECOND as f64;
-            let part = Part {
+            let part = ConnectionStage {
                 begins,
                 ends: begins + length,
                 from: stage.from,
@@ -86,7 +86,7 @@ impl Population {
     }
 
     /// The stage of that time.
-    fn part(&self, time: Nanos) -> Option<&Part> {
+    fn part(&self, time: Nanos) -> Option<&ConnectionStage> {
         let n = self.parts.partition_point(|part| part.ends <= time as f64);
         self.parts.get(n)
     }

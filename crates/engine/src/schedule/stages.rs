@@ -10,11 +10,11 @@ use prony_record::Stage;
 /// are due by t. So the request n is due at t = 2n / (a + √(a² + 2n·(b − a)/T)), which, unlike the usual
 /// solution of the quadratic equation, neither divides by zero when a = b nor loses digits close to it.
 #[derive(Debug, Clone)]
-pub struct Stages(Vec<Part>);
+pub struct Stages(Vec<RateStage>);
 
 /// A stage, in seconds since the load began.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct RateStage {
     begins: f64,
     /// Requests due before it.
     before: f64,
@@ -30,7 +30,7 @@ impl Stages {
         let (mut begins, mut before) = (0.0, 0.0);
         for stage in stages {
             let length = stage.duration.0.as_secs_f64();
-            parts.push(Part {
+            parts.push(RateStage {
                 begins,
                 before,
                 rate: stage.from,
@@ -39,7 +39,7 @@ impl Stages {
             before += stage.due_in(length);
             begins += length;
         }
-        parts.push(Part {
+        parts.push(RateStage {
             begins,
             before,
             rate: stages.last().map_or(1.0, |stage| stage.to),
@@ -50,7 +50,7 @@ impl Stages {
 
     /// The last of the parts that have begun by then.
     #[inline]
-    fn part(&self, begun: impl Fn(&Part) -> bool) -> &Part {
+    fn part(&self, begun: impl Fn(&RateStage) -> bool) -> &RateStage {
         let n = self.0.partition_point(begun);
         &self.0[n.max(1) - 1]
     }

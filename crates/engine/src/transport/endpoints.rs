@@ -1,6 +1,6 @@
 //! Where a worker's connections come from and go to.
 
-use super::socket::{Address, switch_on};
+use super::socket::{RawAddress, switch_on};
 use crate::target::Target;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -30,8 +30,8 @@ impl<'a> Endpoints<'a> {
 /// Makes sockets for the connections between these.
 pub(super) struct Sockets {
     /// Boxed, because the kernel reads it while a connect is under way.
-    target: Box<Address>,
-    sources: Vec<Address>,
+    target: Box<RawAddress>,
+    sources: Vec<RawAddress>,
     next: usize,
 }
 
@@ -41,7 +41,7 @@ impl Sockets {
     pub(super) fn new(endpoints: &Endpoints<'_>) -> io::Result<Self> {
         let sources = endpoints.sources.iter().map(|&source| any_port(source));
         Ok(Self {
-            target: Box::new(Address::new(endpoints.target)?),
+            target: Box::new(RawAddress::new(endpoints.target)?),
             sources: sources.collect::<io::Result<_>>()?,
             next: endpoints.first as usize,
         })
@@ -72,13 +72,13 @@ pub(crate) fn try_source(source: IpAddr) -> io::Result<()> {
     bind(&address.socket()?, &address)
 }
 
-fn any_port(source: IpAddr) -> io::Result<Address> {
-    Address::new(&Target::Tcp(SocketAddr::new(source, 0)))
+fn any_port(source: IpAddr) -> io::Result<RawAddress> {
+    RawAddress::new(&Target::Tcp(SocketAddr::new(source, 0)))
 }
 
 /// Gives a socket its source address, and leaves the port open until it is connected: the kernel then needs a port that
 /// is free towards this target, and not one that nobody has at all.
-fn bind(socket: &OwnedFd, source: &Address) -> io::Result<()> {
+fn bind(socket: &OwnedFd, source: &RawAddress) -> io::Result<()> {
     // Of IPv6 sockets too: the kernel keeps one flag for both.
     switch_on(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT)?;
     let (address, length) = source.as_ptr();

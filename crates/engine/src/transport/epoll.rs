@@ -29,11 +29,11 @@ pub(crate) struct Out {
     epoll: OwnedFd,
     sockets: Sockets,
     came: Came,
-    slots: Box<[Connection]>,
+    slots: Box<[EpollConnection]>,
 }
 
 #[derive(Default)]
-struct Connection {
+struct EpollConnection {
     fd: Option<OwnedFd>,
     /// How often the slot was opened: reports about an earlier socket are told by it.
     generation: u32,
@@ -67,7 +67,9 @@ impl Epoll {
                 epoll,
                 sockets: Sockets::new(ends)?,
                 came,
-                slots: (0..connections).map(|_| Connection::default()).collect(),
+                slots: (0..connections)
+                    .map(|_| EpollConnection::default())
+                    .collect(),
             },
             buffer: vec![0; BUFFER].into_boxed_slice(),
             events: vec![libc::epoll_event { events: 0, u64: 0 }; BATCH].into_boxed_slice(),

@@ -109,14 +109,14 @@ mod tests {
     const MS: Nanos = 1_000_000;
 
     #[derive(Default)]
-    struct Heard {
+    struct HandlerLog {
         opened: bool,
         bytes: Vec<u8>,
         at: Nanos,
         ended: bool,
     }
 
-    impl<O> Handler<O> for Heard {
+    impl<O> Handler<O> for HandlerLog {
         fn opened(&mut self, _: &mut O, _: Slot, result: io::Result<()>, _: Nanos) {
             result.unwrap();
             self.opened = true;
@@ -134,7 +134,11 @@ mod tests {
         }
     }
 
-    fn until<T: Transport>(transport: &mut T, heard: &mut Heard, holds: fn(&Heard) -> bool) {
+    fn until<T: Transport>(
+        transport: &mut T,
+        heard: &mut HandlerLog,
+        holds: fn(&HandlerLog) -> bool,
+    ) {
         let patience = clock::now() + 10 * clock::SECOND;
         while !holds(heard) {
             assert!(clock::now() < patience);
@@ -144,7 +148,7 @@ mod tests {
 
     /// How long before the reading bytes came that were read 50 ms after they were sent, in nanoseconds.
     fn age<T: Transport>(listener: &TcpListener, mut transport: T) -> Nanos {
-        let mut heard = Heard::default();
+        let mut heard = HandlerLog::default();
         transport.out().open(0).unwrap();
         until(&mut transport, &mut heard, |heard| heard.opened);
         let mut peer = listener.accept().unwrap().0;

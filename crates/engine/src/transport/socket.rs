@@ -7,13 +7,13 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// A socket address in the kernel's form.
 #[derive(Clone)]
-pub(super) struct Address {
+pub(super) struct RawAddress {
     storage: libc::sockaddr_storage,
     length: libc::socklen_t,
     family: libc::c_int,
 }
 
-impl Address {
+impl RawAddress {
     /// # Errors
     /// When a unix path does not fit (107 bytes at most).
     pub(super) fn new(target: &Target) -> io::Result<Self> {

@@ -25,12 +25,12 @@ const TRIES: u32 = 3;
 
 /// The two clocks at one moment: time stamps are in `CLOCK_REALTIME`.
 #[derive(Debug, Clone, Copy)]
-struct Moment {
+struct ClockPair {
     engine: Nanos,
     real: Nanos,
 }
 
-impl Moment {
+impl ClockPair {
     /// A thread that is preempted between the two readings has two moments: such a pair is read again.
     fn now() -> Self {
         let mut before = clock::now();
@@ -78,9 +78,9 @@ pub(super) struct Stamps {
 }
 
 impl Stamps {
-    /// When something came that was there by `moment`, as [`Moment::came`].
+    /// When something came that was there by `moment`, as [`ClockPair::came`].
     #[inline]
-    fn came(&mut self, moment: Moment, control: &[u8]) -> Nanos {
+    fn came(&mut self, moment: ClockPair, control: &[u8]) -> Nanos {
         let apart = moment.real.wrapping_sub(moment.engine) as i64;
         if let Some(before) = self.apart.replace(apart)
             && apart.wrapping_sub(before).unsigned_abs() > STEP
@@ -139,7 +139,7 @@ pub(super) fn receive(socket: RawFd, buffer: &mut [u8], stamps: &mut Stamps) -> 
     let said = message.msg_controllen.min(ROOM);
     // SAFETY: that number of its bytes was written, and the others are zero.
     let control = unsafe { std::slice::from_raw_parts(control.as_ptr().cast::<u8>(), said) };
-    (n, stamps.came(Moment::now(), control))
+    (n, stamps.came(ClockPair::now(), control))
 }
 
 /// Header of an `io_uring` receive that stays armed: no name, and room for a time stamp.
@@ -161,7 +161,7 @@ pub(super) fn parse<'a>(
         Ok(out) => {
             // They stand at the end.
             let start = buffer.len() - out.payload_data().len();
-            let came = stamps.came(Moment::now(), out.control_data());
+            let came = stamps.came(ClockPair::now(), out.control_data());
             (&buffer[start..], came)
         }
         // The kernel never writes less than the template asks for.
@@ -201,13 +201,13 @@ mod tests {
         for wrong in [&[][..], &other, &ours[..ROOM - 1], &[0; 40], &[0xff; 40]] {
             assert_eq!(stamp(wrong), None, "{wrong:?}");
         }
-        let moment = Moment {
+        let moment = ClockPair {
             engine: 1_000,
             real: 3_000_000_900,
         };
         assert_eq!(moment.came(&ours), 600);
         assert_eq!(moment.came(&other), 1_000);
-        let set_back = Moment { real: 5, ..moment };
+        let set_back = ClockPair { real: 5, ..moment };
         assert_eq!(set_back.came(&ours), 1_000);
     }
 
@@ -226,7 +226,7 @@ mod tests {
                     .wrapping_add_signed(if stepped { step } else { 0 })
             };
             let mut read = |engine: Nanos, stepped: bool, came: Nanos| {
-                let moment = Moment {
+                let moment = ClockPair {
                     engine,
                     real: real(engine, stepped),
                 };

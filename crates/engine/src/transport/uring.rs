@@ -44,7 +44,7 @@ pub(crate) struct Out {
     /// Header for receives that bring a time stamp beside the bytes; None where time stamps are not used. Boxed,
     /// because the kernel reads it when a receive is armed.
     beside: Option<Box<libc::msghdr>>,
-    slots: Box<[Connection]>,
+    slots: Box<[UringConnection]>,
     /// Each slot's socket is registered with the ring under the slot's number.
     registered: bool,
     /// Memory of sends that were under way when their slot was closed.
@@ -55,7 +55,7 @@ pub(crate) struct Out {
 }
 
 #[derive(Default)]
-struct Connection {
+struct UringConnection {
     fd: Option<OwnedFd>,
     generation: u32,
     /// Being sent: not to be touched until its completion.
@@ -68,14 +68,14 @@ struct Connection {
 
 /// Kind of operation that a completion belongs to, in its user data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum OpKind {
     Connect,
     Receive,
     Send,
     Tick,
 }
 
-const KINDS: [Kind; 4] = [Kind::Connect, Kind::Receive, Kind::Send, Kind::Tick];
+const KINDS: [OpKind; 4] = [OpKind::Connect, OpKind::Receive, OpKind::Send, OpKind::Tick];
 
 impl Uring {
     /// `lasting`: connections stay open, so that it pays to register each with the ring (the kernel
@@ -110,7 +110,9 @@ impl Uring {
                 ring,
                 sockets: Sockets::new(ends)?,
                 beside: (came == Came::Stamped).then(|| Box::new(stamp::template())),
-                slots: (0..connections).map(|_| Connection::default()).collect(),
+                slots: (0..connections)
+                    .map(|_| UringConnection::default())
+                    .collect(),
                 orphans: HashMap::new(),
                 closed: Vec::new(),
                 registered,
@@ -130,7 +132,7 @@ impl Uring {
 
     fn arm_ticker(&mut self) {
         let entry = opcode::Timeout::new(&raw const *self.tick).build();
-        self.out.push(entry, Kind::Tick, 0);
+        self.out.push(entry, OpKind::Tick, 0);
     }
 
     /// Hands over what is to be submitted and waits.
@@ -201,15 +203,15 @@ impl Transport for Uring {
                 connection.fd.is_some() && connection.generation & GENERATIONS == generation;
             let result = entry.result();
             match kind {
-                Kind::Tick => ticked = true,
-                Kind::Send => {
+                OpKind::Tick => ticked = true,
+                OpKind::Send => {
                     if !current {
                         self.out.orphans.remove(&entry.user_data());
                     } else if let Err(error) = self.out.sent(slot, result) {
                         handler.ended(&mut self.out, slot, Some(error), at);
                     }
                 }
-                Kind::Connect if current => {
+                OpKind::Connect if current => {
                     let result = if result < 0 {
                         self.out.close(slot);
                         Err(io::Error::from_raw_os_error(-result))
@@ -219,8 +221,8 @@ impl Transport for Uring {
                     };
                     handler.opened(&mut self.out, slot, result, at);
                 }
-                Kind::Connect => {}
-                Kind::Receive => {
+                OpKind::Connect => {}
+                OpKind::Receive => {
                     let armed = cqueue::more(entry.flags());
                     let mut result = result;
                     if let Some(id) = cqueue::buffer_select(entry.flags()) {
@@ -283,7 +285,7 @@ impl Outgoing for Out {
         connection.fd = Some(fd);
         let (address, length) = self.sockets.target();
         let entry = opcode::Connect::new(self.file(slot, raw), address, length).build();
-        self.push(entry, Kind::Connect, slot);
+        self.push(entry, OpKind::Connect, slot);
         Ok(())
     }
 
@@ -321,7 +323,7 @@ impl Outgoing for Out {
         self.closed.push(fd);
         connection.queued.clear();
         if std::mem::take(&mut connection.busy) {
-            let tag = tag(Kind::Send, slot, connection.generation);
+            let tag = tag(OpKind::Send, slot, connection.generation);
             self.orphans
                 .insert(tag, std::mem::take(&mut connection.sending));
         }
@@ -355,7 +357,7 @@ impl Out {
                         .build()
                 }
             };
-            self.push(entry, Kind::Receive, slot);
+            self.push(entry, OpKind::Receive, slot);
         }
     }
 
@@ -370,7 +372,7 @@ impl Out {
             .flags(libc::MSG_NOSIGNAL)
             .build();
         self.slots[slot as usize].busy = true;
-        self.push(entry, Kind::Send, slot);
+        self.push(entry, OpKind::Send, slot);
     }
 
     /// A send has ended with `result`.
@@ -406,10 +408,10 @@ impl Out {
     }
 
     #[inline]
-    fn push(&mut self, entry: squeue::Entry, kind: Kind, slot: Slot) {
+    fn push(&mut self, entry: squeue::Entry, kind: OpKind, slot: Slot) {
         let generation = self.slots[slot as usize].generation;
         let mut entry = entry.user_data(tag(kind, slot, generation));
-        if self.registered && kind != Kind::Tick {
+        if self.registered && kind != OpKind::Tick {
             entry = entry.flags(squeue::Flags::FIXED_FILE);
         }
         loop {
@@ -429,12 +431,12 @@ impl Out {
 const GENERATIONS: u32 = (1 << 24) - 1;
 
 #[inline]
-fn tag(kind: Kind, slot: Slot, generation: u32) -> u64 {
+fn tag(kind: OpKind, slot: Slot, generation: u32) -> u64 {
     u64::from(generation & GENERATIONS) << 40 | u64::from(slot) << 8 | kind as u64
 }
 
 #[inline]
-fn untag(tag: u64) -> (Kind, Slot, u32) {
+fn untag(tag: u64) -> (OpKind, Slot, u32) {
     (
         KINDS[(tag & 0xff) as usize],
         (tag >> 8) as u32,

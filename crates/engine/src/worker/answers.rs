@@ -6,9 +6,9 @@ use super::connection::{Connection, Flow, Link};
 use super::links::LISTENED;
 use super::tracer::Tracer;
 use crate::clock::{self, Nanos};
-use crate::load_error::{Cause, Doing};
+use crate::load_error::{Cause, IoActivity};
 use crate::protocol::{Answer, Booked, Ending, Events, Fault, InFlight, Mismatch, Session, Token};
-use crate::recorder::{Failure, Recorder, Sent};
+use crate::recorder::{Recorder, RequestFailure, RequestTimes};
 use crate::schedule::Schedule;
 use crate::transport::{Handler, Outgoing, Slot};
 use std::io;
@@ -69,7 +69,7 @@ impl<S: Schedule, P: Session, O: Outgoing> Handler<O> for Worker<'_, S, P> {
         }
         if news.last || self.used_up(slot as usize, at) {
             self.say_last(out, slot);
-            return self.lose(out, slot, at, Failure::Read, None);
+            return self.lose(out, slot, at, RequestFailure::Read, None);
         }
         self.go_on(out, slot, at);
         if !S::CLOSED
@@ -95,10 +95,10 @@ impl<S: Schedule, P: Session, O: Outgoing> Handler<O> for Worker<'_, S, P> {
                     true => Cause::ClosedAfterAnswer(how.into()),
                     false => Cause::Other(how.into()),
                 };
-                self.recorder.error(Doing::Reading, cause);
+                self.recorder.error(IoActivity::Reading, cause);
             }
         }
-        self.lose(out, slot, at, Failure::Read, error.as_ref());
+        self.lose(out, slot, at, RequestFailure::Read, error.as_ref());
     }
 }
 
@@ -106,7 +106,7 @@ impl<S: Schedule, P: Session, O: Outgoing> Handler<O> for Worker<'_, S, P> {
 struct Booking<'a, T: Token> {
     slot: Slot,
     at: Nanos,
-    times: &'a [Sent],
+    times: &'a [RequestTimes],
     flow: &'a mut Flow<T>,
     backlog: &'a mut Backlog,
     /// Over all connections.
@@ -276,18 +276,30 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         }
         if let Fault::Farewell(_) = fault {
             self.recorder.record.idle_closed += 1;
-            return self.lose(out, slot, at, Failure::Read, None);
+            return self.lose(out, slot, at, RequestFailure::Read, None);
         }
         if let Link::Connecting(_) | Link::Listening = self.connections[index].link {
-            return self.lose(out, slot, at, Failure::Read, Some(&io::Error::other(fault)));
+            return self.lose(
+                out,
+                slot,
+                at,
+                RequestFailure::Read,
+                Some(&io::Error::other(fault)),
+            );
         }
         if let Fault::Tls(_) = fault {
-            return self.lose(out, slot, at, Failure::Read, Some(&io::Error::other(fault)));
+            return self.lose(
+                out,
+                slot,
+                at,
+                RequestFailure::Read,
+                Some(&io::Error::other(fault)),
+            );
         }
         let oldest = self.oldest(index);
         let Some((token, request)) = oldest.filter(|_| !matches!(fault, Fault::Unsolicited { .. }))
         else {
-            return self.lose(out, slot, at, Failure::Read, None);
+            return self.lose(out, slot, at, RequestFailure::Read, None);
         };
         let times = &self.times[index * self.pipeline..][..self.pipeline];
         let flow = &mut self.connections[index].flow;
@@ -305,7 +317,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         let booked = self.recorder.booked(request, done);
         let proto = &mut self.connections[index].proto;
         self.protocol.failed(proto, token, booked, Ending::Broken);
-        self.lose(out, slot, at, Failure::Read, None);
+        self.lose(out, slot, at, RequestFailure::Read, None);
     }
 
     /// Sends on a connection, when the session has taken note of something, what may now be sent.
@@ -315,7 +327,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         match connection.link {
             Link::Open if self.start.is_some() => self.fill(out, slot, at, u32::MAX),
             Link::Draining if connection.flow.in_flight.is_empty() => {
-                self.lose(out, slot, at, Failure::Read, None);
+                self.lose(out, slot, at, RequestFailure::Read, None);
             }
             // Nothing may be asked before the load, during a handshake, or while draining.
             _ => self.flush(out, slot, at),

@@ -3,7 +3,7 @@
 use super::backlog::Backlog;
 use crate::clock::Nanos;
 use crate::protocol::{InFlight, Session, Token};
-use crate::recorder::Sent;
+use crate::recorder::RequestTimes;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
@@ -70,14 +70,14 @@ impl<T: Token> Flow<T> {
 
     /// The oldest request in flight.
     #[inline]
-    pub(super) fn oldest(&self, times: &[Sent]) -> Option<(T, Sent)> {
+    pub(super) fn oldest(&self, times: &[RequestTimes]) -> Option<(T, RequestTimes)> {
         let (token, place) = self.in_flight.oldest()?;
         Some((token, times[place]))
     }
 
     /// Takes out a request in flight, which has ended at `at`.
     #[inline]
-    pub(super) fn take(&mut self, token: T, times: &[Sent], at: Nanos) -> Sent {
+    pub(super) fn take(&mut self, token: T, times: &[RequestTimes], at: Nanos) -> RequestTimes {
         if self.in_flight.len() as usize == times.len() {
             self.free = at;
         }
@@ -86,7 +86,7 @@ impl<T: Token> Flow<T> {
 
     /// Adds a request that was sent.
     #[inline]
-    pub(super) fn put(&mut self, times: &mut [Sent], request: Sent) -> T {
+    pub(super) fn put(&mut self, times: &mut [RequestTimes], request: RequestTimes) -> T {
         let (token, place) = self.in_flight.put(times.len());
         times[place] = request;
         token

@@ -40,7 +40,7 @@ pub(super) struct Sight {
 
 /// Connections, all of them busy.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct BusyConnections {
     on: f64,
     /// Per second.
     answers: f64,
@@ -57,7 +57,7 @@ pub(super) struct Growth {
     /// When the stretch began over which answers are counted, with what was seen then; none while no request waits.
     stretch: Option<(Nanos, Sight)>,
     /// The state before the last step; none once it is known whether the step helped.
-    before: Option<Step>,
+    before: Option<BusyConnections>,
     futile: u32,
     helped: Option<bool>,
 }
@@ -154,7 +154,7 @@ impl Growth {
         self.stretch = None;
         if seen.waiting > 0 {
             let on = f64::from(seen.on);
-            self.before = Some(Step {
+            self.before = Some(BusyConnections {
                 on,
                 answers,
                 service: on * f64::from(seen.pipeline) / answers,
@@ -164,7 +164,7 @@ impl Growth {
     }
 
     /// Has a step helped, after which so many connections have so many answers per second?
-    fn judge(&mut self, step: &Step, answers: f64, on: f64, due: f64) {
+    fn judge(&mut self, step: &BusyConnections, answers: f64, on: f64, due: f64) {
         let more = (on / step.on).min(due / step.answers).max(1.0) - 1.0;
         if answers >= step.answers * (1.0 + HELPS * more) {
             (self.helped, self.futile) = (Some(true), 0);

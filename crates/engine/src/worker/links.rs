@@ -3,9 +3,9 @@
 use super::connection::Link;
 use super::{Event, Worker};
 use crate::clock::{self, Nanos};
-use crate::load_error::{Cause, Doing};
-use crate::protocol::{Booked, Ending, Progress, Session};
-use crate::recorder::{Failure, Recorder, Sent};
+use crate::load_error::{Cause, IoActivity};
+use crate::protocol::{AnswerProgress, Booked, Ending, Session};
+use crate::recorder::{Recorder, RequestFailure, RequestTimes};
 use crate::schedule::Schedule;
 use crate::transport::{Outgoing, Slot};
 use std::io;
@@ -87,7 +87,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         out: &mut O,
         slot: Slot,
         at: Nanos,
-        failure: Failure,
+        failure: RequestFailure,
         error: Option<&io::Error>,
     ) {
         if let Link::Connecting(_) | Link::Listening = self.connections[slot as usize].link {
@@ -112,7 +112,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         out: &mut O,
         slot: Slot,
         at: Nanos,
-        failure: Failure,
+        failure: RequestFailure,
     ) {
         let index = slot as usize;
         let connection = &mut self.connections[index];
@@ -140,18 +140,18 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
 
     /// A request in flight has ended without an answer.
     #[cold]
-    fn fail(&mut self, slot: Slot, token: P::Token, at: Nanos, failure: Failure) {
+    fn fail(&mut self, slot: Slot, token: P::Token, at: Nanos, failure: RequestFailure) {
         let index = slot as usize;
         let times = &self.times[index * self.pipeline..][..self.pipeline];
         let request = self.connections[index].flow.take(token, times, at);
         self.in_flight -= 1;
-        let silent = failure == Failure::Timeout && !self.has_come(index, token);
+        let silent = failure == RequestFailure::Timeout && !self.has_come(index, token);
         self.recorder
             .failure(request, at, failure, self.timeout, silent);
         let (ending, end) = match failure {
-            Failure::Timeout => (Ending::Timeout, request.sent.saturating_add(self.timeout)),
-            Failure::Write => (Ending::Write, at),
-            Failure::Read | Failure::Connect => (Ending::Read, at),
+            RequestFailure::Timeout => (Ending::Timeout, request.sent.saturating_add(self.timeout)),
+            RequestFailure::Write => (Ending::Write, at),
+            RequestFailure::Read | RequestFailure::Connect => (Ending::Read, at),
         };
         let booked = Booked {
             response: end.saturating_sub(request.due),
@@ -160,7 +160,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         let proto = &mut self.connections[index].proto;
         self.protocol.failed(proto, token, booked, ending);
         if let Some(tracer) = &mut self.tracer
-            && failure == Failure::Timeout
+            && failure == RequestFailure::Timeout
             && self.recorder.measured(at)
         {
             tracer.given_up(slot, request, request.sent.saturating_add(self.timeout));
@@ -270,13 +270,13 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         error: &io::Error,
         at: Nanos,
     ) {
-        self.recorder.failed(Doing::Connecting, error);
-        self.close(out, slot, at, Failure::Connect);
+        self.recorder.failed(IoActivity::Connecting, error);
+        self.close(out, slot, at, RequestFailure::Connect);
         let failure = if error.kind() == io::ErrorKind::TimedOut {
             self.recorder.connected(self.timeout);
-            Failure::Timeout
+            RequestFailure::Timeout
         } else {
-            Failure::Connect
+            RequestFailure::Connect
         };
         let backlog = &mut self.connections[slot as usize].backlog;
         let failed = if S::CLOSED {
@@ -291,10 +291,15 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         }
         for due in failed {
             self.waiting -= 1;
-            self.recorder
-                .failure(Sent { due, sent: due }, at, failure, self.timeout, true);
+            self.recorder.failure(
+                RequestTimes { due, sent: due },
+                at,
+                failure,
+                self.timeout,
+                true,
+            );
             if let Some(tracer) = &mut self.tracer
-                && failure == Failure::Timeout
+                && failure == RequestFailure::Timeout
                 && self.recorder.measured(at)
             {
                 tracer.not_connected(due, at, self.timeout);
@@ -357,10 +362,10 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             self.how_far(index, token);
             let proto = &mut self.connections[index].proto;
             if !self.protocol.cancel(proto, slot, token, &mut self.unsent) {
-                self.lose(out, slot, at, Failure::Timeout, None);
+                self.lose(out, slot, at, RequestFailure::Timeout, None);
                 return false;
             }
-            self.fail(slot, token, at, Failure::Timeout);
+            self.fail(slot, token, at, RequestFailure::Timeout);
         }
         true
     }
@@ -372,7 +377,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             .progress(&self.connections[index].proto, token);
         matches!(
             progress,
-            Progress::Head | Progress::Body(_) | Progress::Endless(_)
+            AnswerProgress::Head | AnswerProgress::Body(_) | AnswerProgress::Endless(_)
         )
     }
 
@@ -383,21 +388,24 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             .protocol
             .progress(&self.connections[index].proto, token)
         {
-            Progress::Unknown => return,
-            Progress::Nothing => "no byte of the answer had come".to_owned(),
-            Progress::Head => "a part of the answer's head had come".to_owned(),
-            Progress::Body(n) => format!("the answer's head had come, and {} of its body", some(n)),
-            Progress::Endless(n) => format!(
+            AnswerProgress::Unknown => return,
+            AnswerProgress::Nothing => "no byte of the answer had come".to_owned(),
+            AnswerProgress::Head => "a part of the answer's head had come".to_owned(),
+            AnswerProgress::Body(n) => {
+                format!("the answer's head had come, and {} of its body", some(n))
+            }
+            AnswerProgress::Endless(n) => format!(
                 "the answer's head had come, without Content-Length, and {} of a body that ends with its connection",
                 some(n)
             ),
         };
-        self.recorder.error(Doing::TimedOut, Cause::Other(how_far));
+        self.recorder
+            .error(IoActivity::TimedOut, Cause::Other(how_far));
     }
 
     /// The oldest request in flight on a connection.
     #[inline]
-    pub(super) fn oldest(&self, index: usize) -> Option<(P::Token, Sent)> {
+    pub(super) fn oldest(&self, index: usize) -> Option<(P::Token, RequestTimes)> {
         let times = &self.times[index * self.pipeline..][..self.pipeline];
         self.connections[index].flow.oldest(times)
     }
@@ -411,11 +419,11 @@ fn some(bytes: u64) -> String {
     }
 }
 
-fn doing(failure: Failure) -> Doing {
+fn doing(failure: RequestFailure) -> IoActivity {
     match failure {
-        Failure::Connect => Doing::Connecting,
-        Failure::Read => Doing::Reading,
-        Failure::Write => Doing::Writing,
-        Failure::Timeout => Doing::TimedOut,
+        RequestFailure::Connect => IoActivity::Connecting,
+        RequestFailure::Read => IoActivity::Reading,
+        RequestFailure::Write => IoActivity::Writing,
+        RequestFailure::Timeout => IoActivity::TimedOut,
     }
 }

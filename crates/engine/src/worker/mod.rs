@@ -18,9 +18,9 @@ use crate::clock::{self, Nanos};
 use crate::control::Control;
 use crate::plan::Plan;
 use crate::protocol::{Ending, HeadBytes, PlainBytes, Session};
-use crate::recorder::{Record, Recorder, Sent, Slice};
+use crate::recorder::{Record, Recorder, RequestTimes, Slice};
 use crate::schedule::{Schedule, Share};
-use crate::trace::{Opening, Sample};
+use crate::trace::{Opening, TraceSample};
 use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
 use connection::{Connection, Link};
 use links::SET_UP_PACE;
@@ -55,7 +55,7 @@ pub(crate) enum Event {
 
 /// Results that a worker hands over at the end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Report {
+pub(crate) struct WorkerReport {
     pub record: Record,
     /// When the measurement began and ended.
     pub measured: (Nanos, Nanos),
@@ -85,12 +85,12 @@ pub(crate) struct Report {
     pub opening: Opening,
     /// Empty unless asked for. It stays in the process.
     #[serde(skip)]
-    pub trace: Vec<Sample>,
+    pub trace: Vec<TraceSample>,
 }
 
 /// The CPU accounts at one end of the measurement.
 #[derive(Debug, Clone, Copy)]
-struct Mark {
+struct CpuMark {
     cpu: Nanos,
     spin: Nanos,
     kept_waiting: Nanos,
@@ -105,7 +105,7 @@ pub(crate) struct Worker<'a, S, P: Session> {
     recorder: Recorder,
     connections: Vec<Connection<P>>,
     /// The times of what is in flight: `pipeline` places for each connection.
-    times: Vec<Sent>,
+    times: Vec<RequestTimes>,
     /// Bytes to send on the connection that is being worked on; empty in between.
     unsent: Vec<u8>,
 
@@ -163,8 +163,8 @@ pub(crate) struct Worker<'a, S, P: Session> {
     spin: Nanos,
     /// CPU time for the work until the last window ended.
     work: Nanos,
-    begun: Option<Mark>,
-    ended: Option<Mark>,
+    begun: Option<CpuMark>,
+    ended: Option<CpuMark>,
     /// When the protocol said that this worker's part is over.
     left: Option<Nanos>,
 }
@@ -195,7 +195,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             recorder: Recorder::new(0, Nanos::MAX / 2),
             numbered: plan.requests().is_some(),
             connections: (0..n).map(|_| Connection::new()).collect(),
-            times: vec![Sent::default(); n as usize * plan.load.pipeline as usize],
+            times: vec![RequestTimes::default(); n as usize * plan.load.pipeline as usize],
             unsent: Vec::new(),
             pipeline: plan.load.pipeline as usize,
             keepalive: plan.load.keepalive,
@@ -247,7 +247,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
     }
 
     /// Sets up the connections, waits for the start, carries out the load, and reports.
-    pub(crate) fn run<T: Transport>(mut self, mut transport: T) -> io::Result<Report> {
+    pub(crate) fn run<T: Transport>(mut self, mut transport: T) -> io::Result<WorkerReport> {
         let mut last = clock::now();
         let mut idle = false;
         loop {
@@ -368,8 +368,8 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         self.recorder.end(until);
     }
 
-    fn mark(&self) -> Mark {
-        Mark {
+    fn mark(&self) -> CpuMark {
+        CpuMark {
             cpu: clock::thread_cpu(),
             spin: self.spin,
             kept_waiting: clock::thread_kept_waiting(),
@@ -437,7 +437,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         }
     }
 
-    fn finish(mut self, now: Nanos) -> Report {
+    fn finish(mut self, now: Nanos) -> WorkerReport {
         let outstanding = self.in_flight + self.waiting;
         for (index, connection) in self.connections.iter_mut().enumerate() {
             let times = &self.times[index * self.pipeline..][..self.pipeline];
@@ -451,7 +451,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             }
             for due in connection.backlog.take(usize::MAX) {
                 self.recorder.unfinished(
-                    Sent {
+                    RequestTimes {
                         due,
                         sent: Nanos::MAX,
                     },
@@ -461,7 +461,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         }
         for due in self.pool.queue.take(usize::MAX) {
             self.recorder.unfinished(
-                Sent {
+                RequestTimes {
                     due,
                     sent: Nanos::MAX,
                 },
@@ -486,7 +486,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         }
         let ended = self.ended.unwrap_or_else(|| self.mark());
         let begun = self.begun.unwrap_or(ended);
-        Report {
+        WorkerReport {
             measured: (from, until),
             cpu: ended.cpu - begun.cpu,
             spin: ended.spin - begun.spin,

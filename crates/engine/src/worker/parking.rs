@@ -5,7 +5,7 @@ use super::Worker;
 use super::connection::Link;
 use crate::clock::Nanos;
 use crate::protocol::{InFlight, Session};
-use crate::recorder::Failure;
+use crate::recorder::RequestFailure;
 use crate::schedule::{Population, Schedule, Share};
 use crate::transport::{Outgoing, Slot};
 use prony_record::Stage;
@@ -88,7 +88,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             Link::Open | Link::Draining if !idle => self.drain(slot),
             Link::Closed => self.forgo(slot),
             _ => {
-                self.close(out, slot, now, Failure::Read);
+                self.close(out, slot, now, RequestFailure::Read);
                 self.forgo(slot);
             }
         }

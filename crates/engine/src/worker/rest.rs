@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::clock::Nanos;
-use crate::protocol::{Pace, Session};
+use crate::protocol::{NextSend, Session};
 use crate::schedule::Schedule;
 use crate::transport::{Outgoing, Slot};
 use std::cmp::Reverse;
@@ -62,9 +62,9 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         }
         let connection = &mut self.connections[slot as usize];
         match self.protocol.pace(&mut connection.proto, slot) {
-            Pace::Now => true,
-            Pace::WhenAnswered => false,
-            Pace::After(rest) => {
+            NextSend::Now => true,
+            NextSend::WhenAnswered => false,
+            NextSend::After(rest) => {
                 self.rests.begin(slot, at.saturating_add(rest));
                 false
             }

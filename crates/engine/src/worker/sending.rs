@@ -4,7 +4,7 @@ use super::Worker;
 use super::connection::{Connection, Link};
 use crate::clock::{self, Nanos};
 use crate::protocol::{InFlight, Session};
-use crate::recorder::{Failure, Sent};
+use crate::recorder::{RequestFailure, RequestTimes};
 use crate::schedule::Schedule;
 use crate::transport::{Outgoing, Slot};
 
@@ -96,7 +96,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
                     .late(due, sent.saturating_sub(due.max(flow.free)));
             }
             let times = &mut self.times[index * self.pipeline..][..self.pipeline];
-            let token = flow.put(times, Sent { due, sent });
+            let token = flow.put(times, RequestTimes { due, sent });
             self.protocol.request(proto, slot, token, &mut self.unsent);
             self.in_flight += 1;
             if !S::CLOSED {
@@ -127,7 +127,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         let result = out.send(slot, &self.unsent);
         self.unsent.clear();
         if let Err(error) = result {
-            self.lose(out, slot, at, Failure::Write, Some(&error));
+            self.lose(out, slot, at, RequestFailure::Write, Some(&error));
         }
     }
 

@@ -4,9 +4,9 @@
 use crate::clock::Nanos;
 use crate::plan::{Plan, Trace};
 use crate::protocol::Answer;
-use crate::recorder::Sent;
+use crate::recorder::RequestTimes;
 use crate::schedule::Share;
-use crate::trace::Sample;
+use crate::trace::TraceSample;
 use crate::transport::Slot;
 
 /// The most samples that have room from the beginning; more make the trace grow.
@@ -16,8 +16,8 @@ pub(super) struct Tracer {
     /// Only the first request on each connection.
     firsts: bool,
     /// One for each slot.
-    marks: Vec<Mark>,
-    samples: Vec<Sample>,
+    marks: Vec<TraceMark>,
+    samples: Vec<TraceSample>,
     /// The number of the next connection, and how far apart a worker's numbers are.
     next: u64,
     step: u64,
@@ -25,7 +25,7 @@ pub(super) struct Tracer {
 
 /// State of a connection that its samples need.
 #[derive(Debug, Clone, Copy, Default)]
-struct Mark {
+struct TraceMark {
     /// The connection's number among all of the load, from 1.
     number: u64,
     /// How long it took to be made; 0 after its first answer.
@@ -46,7 +46,7 @@ impl Tracer {
         (plan.trace != Trace::None).then(|| {
             Box::new(Self {
                 firsts,
-                marks: vec![Mark::default(); share.connections() as usize],
+                marks: vec![TraceMark::default(); share.connections() as usize],
                 samples: Vec::with_capacity(room as usize),
                 next: u64::from(share.worker) + 1,
                 step: u64::from(share.workers),
@@ -56,7 +56,7 @@ impl Tracer {
 
     /// A connection was made, in so much time.
     pub(super) fn opened(&mut self, slot: Slot, took: Nanos) {
-        self.marks[slot as usize] = Mark {
+        self.marks[slot as usize] = TraceMark {
             number: self.next,
             connect: took,
             first_byte: 0,
@@ -76,14 +76,14 @@ impl Tracer {
     pub(super) fn answered(
         &mut self,
         slot: Slot,
-        request: Sent,
+        request: RequestTimes,
         at: Nanos,
         answer: &Answer,
         measured: bool,
     ) {
         let mark = &mut self.marks[slot as usize];
         if measured && (!self.firsts || mark.connect > 0) {
-            self.samples.push(Sample {
+            self.samples.push(TraceSample {
                 body: answer.body,
                 status: answer.status,
                 last: answer.last,
@@ -95,7 +95,7 @@ impl Tracer {
     }
 
     /// A request's answer took too long: its time was up at `at`.
-    pub(super) fn given_up(&mut self, slot: Slot, request: Sent, at: Nanos) {
+    pub(super) fn given_up(&mut self, slot: Slot, request: RequestTimes, at: Nanos) {
         let mark = &self.marks[slot as usize];
         if !self.firsts || mark.connect > 0 {
             let sample = mark.sample(request, at);
@@ -105,26 +105,26 @@ impl Tracer {
 
     /// The connection for a request that was due at `due` took longer than `timeout`.
     pub(super) fn not_connected(&mut self, due: Nanos, at: Nanos, timeout: Nanos) {
-        self.samples.push(Sample {
+        self.samples.push(TraceSample {
             connect: timeout,
             due,
             sent: at,
             first_byte: at,
             done: at,
             last: true,
-            ..Sample::default()
+            ..TraceSample::default()
         });
     }
 
-    pub(super) fn samples(self) -> Vec<Sample> {
+    pub(super) fn samples(self) -> Vec<TraceSample> {
         self.samples
     }
 }
 
-impl Mark {
+impl TraceMark {
     /// Sample of a request that ended at `at` without an answer.
-    fn sample(&self, request: Sent, at: Nanos) -> Sample {
-        Sample {
+    fn sample(&self, request: RequestTimes, at: Nanos) -> TraceSample {
+        TraceSample {
             connection: self.number,
             connect: self.connect,
             due: request.due,

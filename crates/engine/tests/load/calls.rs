@@ -7,15 +7,15 @@ use crate::support::{
     until_done,
 };
 use crate::words::{CLOSING, LENGTH, UNTIL_CLOSE};
-use prony_engine::{Plan, Sample, Trace, clock};
+use prony_engine::{Plan, Trace, TraceSample, clock};
 use prony_record::Window;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Samples by connection, in the order in which they ended.
-fn by_connection(trace: &[Sample]) -> BTreeMap<u64, Vec<Sample>> {
-    let mut all: BTreeMap<u64, Vec<Sample>> = BTreeMap::new();
+fn by_connection(trace: &[TraceSample]) -> BTreeMap<u64, Vec<TraceSample>> {
+    let mut all: BTreeMap<u64, Vec<TraceSample>> = BTreeMap::new();
     for sample in trace {
         all.entry(sample.connection).or_default().push(*sample);
     }
@@ -23,7 +23,7 @@ fn by_connection(trace: &[Sample]) -> BTreeMap<u64, Vec<Sample>> {
 }
 
 /// Checks the order of the times in a sample of an answered request.
-fn in_order(sample: &Sample) {
+fn in_order(sample: &TraceSample) {
     let it = sample;
     assert!(
         it.due <= it.sent && it.sent <= it.first_byte && it.first_byte <= it.done,

@@ -4,7 +4,7 @@ use crate::h2_server::*;
 use crate::invariants::{conserved, flawless};
 use crate::servers::Server;
 use crate::support::*;
-use prony_engine::protocol::grpc::{Call, GrpcExpect, Status, framed};
+use prony_engine::protocol::grpc::{Call, GrpcExpect, GrpcStatus, framed};
 use prony_engine::protocol::h2::WINDOW;
 use prony_engine::protocol::{Expect, Limits};
 use prony_engine::{Dialogue, H2Requests, Plan};
@@ -347,7 +347,7 @@ fn what_a_server_must_not_do_is_a_wrong_answer() {
 fn an_expected_error_is_right() {
     let server = serves(|s| trailers(s, &[(":status", "200"), TYPE, ("grpc-status", "5")]));
     let expect = GrpcExpect {
-        status: Status::parse("NOT_FOUND").unwrap(),
+        status: GrpcStatus::parse("NOT_FOUND").unwrap(),
         ..GrpcExpect::default()
     };
     for plan in plans(&server, &dialogue(expect)) {

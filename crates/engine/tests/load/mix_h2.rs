@@ -6,8 +6,8 @@ use crate::servers::Server;
 use crate::support::*;
 use prony_engine::protocol::h2::{Decoder, WINDOW};
 use prony_engine::protocol::mix::{
-    Expected, JsonPath, JsonValue, MILLION, MixH2, MixRequest, MixSession, MixStep, Origin, Own,
-    Part, Piece, Shares, Take, Think, Written, text,
+    Expected, JsonPath, JsonValue, MILLION, MixH2, MixRequest, MixSession, MixStep, Own, Piece,
+    ResponsePart, Shares, Take, Think, ValueOrigin, Written, text,
 };
 use prony_engine::protocol::{Limits, Mix};
 use prony_engine::{Dialogue, Plan};
@@ -164,7 +164,7 @@ fn shop() -> Vec<MixRequest> {
         expected: Expected {
             status: vec![(201, 201), (204, 204)],
             own: vec![Own {
-                part: Part::Contains,
+                part: ResponsePart::Contains,
                 text: vec![id()],
             }],
             ..Expected::default()
@@ -358,7 +358,7 @@ fn sessions_take_values_and_keep_cookies_over_streams() {
     let token = Take {
         value: 0,
         name: "token".into(),
-        origin: Origin::Json("$.token".into(), "/token".into()),
+        origin: ValueOrigin::Json("$.token".into(), "/token".into()),
     };
     let step = |request, takes, redirects| MixStep {
         request,

@@ -3,7 +3,7 @@
 use crate::servers::{Server, answer_and_close, echo};
 use crate::support::{Ended, HANGS, HELLO, MS, POISSON, With, plan, transports};
 use prony_engine::protocol::{
-    Answer, Booked, Echo, Events, Expect, Fault, Http, HttpExchange, HttpRequest, Limits, Pace,
+    Answer, Booked, Echo, Events, Expect, Fault, Http, HttpExchange, HttpRequest, Limits, NextSend,
     Session,
 };
 use prony_engine::{Control, Dialogue, Nanos, Plan, Target, run, run_with};
@@ -115,16 +115,16 @@ impl<P: Session> Session for Mannered<P> {
         self.rest.is_some()
     }
 
-    fn pace(&mut self, conn: &mut Self::Conn, _slot: u32) -> Pace {
+    fn pace(&mut self, conn: &mut Self::Conn, _slot: u32) -> NextSend {
         if self.ended() || (conn.in_flight > 0 && conn.sent.is_multiple_of(self.batch)) {
-            return Pace::WhenAnswered;
+            return NextSend::WhenAnswered;
         }
         match self.rest {
             Some(rest) => {
                 self.seen.rests.fetch_add(1, Relaxed);
-                Pace::After(rest)
+                NextSend::After(rest)
             }
-            None => Pace::Now,
+            None => NextSend::Now,
         }
     }
 

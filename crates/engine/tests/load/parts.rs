@@ -2,7 +2,7 @@
 
 use crate::servers::{Server, echo};
 use crate::support::{hello, plan};
-use prony_engine::{Control, Gather, Part, PartMessage, Plan, clock, run_part};
+use prony_engine::{Control, Gather, LoadShare, PartMessage, Plan, clock, run_part};
 use prony_record::{Extent, Observation, Transport, Window};
 use std::sync::mpsc;
 use std::thread;
@@ -17,7 +17,7 @@ fn together(plan: &Plan, parts: u32) -> (Observation, Observation) {
     let (sender, heard) = mpsc::channel();
     thread::scope(|scope| {
         for (number, control) in controls.iter().enumerate() {
-            let part = Part {
+            let part = LoadShare {
                 first: number as u32 * threads,
                 workers,
             };
@@ -79,7 +79,7 @@ fn times_of_another_clock_become_those_of_this_one() {
     let by = -(clock::now() as i64 / 2);
     let control = Control::at_once(u64::MAX);
     let shifted = Control::at_once(u64::MAX);
-    let part = Part {
+    let part = LoadShare {
         first: 0,
         workers: plan.load.threads,
     };

@@ -1,14 +1,14 @@
 //! The latency at parts of a capacity, and whether the server still keeps them after an overload.
 
-use super::{CapacityError, Session, overload};
-use prony_record::service::{AfterOverload, Outcome, RateStep, Unclear};
-use prony_verdict::capacity::{CURVE, OVERLOAD, POINT_TRIES, Search, Trial, round};
+use super::{CapacityError, CapacitySearch, overload};
+use prony_record::service::{AfterOverload, RateOutcome, RateStep, Unclear};
+use prony_verdict::capacity::{CURVE, OVERLOAD, POINT_TRIES, RateTrial, Search, round};
 use std::time::Duration;
 
 /// Divisor for the length of a trial of the curve: those that decide take this many times as long.
 const HALF: u32 = 2;
 
-impl Session<'_, '_> {
+impl CapacitySearch<'_, '_> {
     /// The latency at parts of a rate, up to the first that the server breaks; and what it keeps of them after an overload.
     pub(super) fn curve(
         &mut self,
@@ -26,10 +26,10 @@ impl Session<'_, '_> {
             let outcome = step.outcome();
             points.push(step);
             match outcome {
-                Outcome::Kept => before = Some(part),
-                Outcome::Unclear(_) => {}
+                RateOutcome::Kept => before = Some(part),
+                RateOutcome::Unclear(_) => {}
                 // It would not be what it was.
-                Outcome::Broken => return Ok((points, None)),
+                RateOutcome::Broken => return Ok((points, None)),
             }
         }
         let Some(before) = before else {
@@ -39,7 +39,7 @@ impl Session<'_, '_> {
         let Some(over) = self.try_rate((start, round(top * OVERLOAD)), length)? else {
             return Ok((points, None));
         };
-        search.note(start, over.rate, Trial::from(&over));
+        search.note(start, over.rate, RateTrial::from(&over));
         let mut after = None;
         for &part in CURVE.iter().rev().filter(|part| **part <= before) {
             // Not its capacity: what it keeps when it has been overloaded.
@@ -73,7 +73,7 @@ impl Session<'_, '_> {
                 return Ok(None);
             };
             let step = self.capacity.judge((0, rate), &measured, &found);
-            if step.outcome() != Outcome::Broken {
+            if step.outcome() != RateOutcome::Broken {
                 return Ok(Some(true));
             }
         }
@@ -93,7 +93,7 @@ impl Session<'_, '_> {
                 break;
             };
             // Those that are not kept count too: leaving them out would make the capacity look higher.
-            search.note(start, rate, Trial::from(&step));
+            search.note(start, rate, RateTrial::from(&step));
             let few = step.unclear == Some(Unclear::TooFewAnswers);
             if step.kept || few || tries >= POINT_TRIES {
                 return Ok(Some(step));

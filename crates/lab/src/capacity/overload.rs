@@ -1,8 +1,8 @@
 //! Behaviour of a server beyond its capacity, and the time until it recovers.
 
-use super::{CapacityError, Session};
+use super::{CapacityError, CapacitySearch};
 use crate::event::Event;
-use crate::trial::Measured;
+use crate::trial::MeasuredTrial;
 use prony_record::service::{LatencyLimit, Limits, Overload};
 use prony_record::{Nanos, Percentiles, Phase, SECOND, Window};
 use prony_verdict::capacity::{beyond, round};
@@ -17,7 +17,7 @@ pub const AFTER: &str = "after-overload";
 /// The part of the capacity that follows an overload.
 const REST: f64 = 0.5;
 
-impl Session<'_, '_> {
+impl CapacitySearch<'_, '_> {
     /// Loads it beyond a rate, up to a share of it, each time followed by a load that it can keep.
     pub(super) fn beyond(&mut self, low: f64, most: f64) -> Result<Vec<Overload>, CapacityError> {
         let length = self.capacity.trial();
@@ -40,8 +40,8 @@ impl Session<'_, '_> {
 fn overload(
     limits: &Limits,
     (rate, of_capacity): (f64, f64),
-    over: &Measured,
-    rest: &Measured,
+    over: &MeasuredTrial,
+    rest: &MeasuredTrial,
 ) -> Overload {
     let outcomes = &over.seen.outcomes;
     let finished = outcomes.finished().max(1) as f64;

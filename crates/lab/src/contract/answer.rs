@@ -4,7 +4,7 @@
 //! Bodies are delimited here, and by no code of the load: `httparse` reads heads, chunk sizes and trailers. Loads read
 //! heads with `httparse` too, and the rest with separate code.
 
-use super::wire::{Fault, Heard, QUIET, Wire, describe, excerpt};
+use super::wire::{Fault, QUIET, ReadResult, Wire, describe, excerpt};
 use prony_engine::protocol::encoding::Encoding;
 use prony_engine::protocol::recognized;
 
@@ -21,7 +21,7 @@ const HEADER_LIMIT: usize = 64;
 
 /// One whole answer.
 #[derive(Debug, Clone)]
-pub(super) struct Answer {
+pub(super) struct HttpAnswer {
     pub status: u16,
     pub content_type: Option<String>,
     /// Content coding that the head gives for the body; the body is kept as it came.
@@ -38,7 +38,7 @@ enum Framing {
     UntilEnd,
 }
 
-struct Head {
+struct AnswerHead {
     size: usize,
     status: u16,
     content_type: Option<String>,
@@ -64,11 +64,11 @@ impl Listener {
     }
 
     /// Reads the next answer. Returns as soon as its last byte is there.
-    pub fn answer(&mut self) -> Result<Answer, Fault> {
+    pub fn answer(&mut self) -> Result<HttpAnswer, Fault> {
         let head = loop {
             match parse_head(&self.heard)? {
                 // Interim ones are passed over (RFC 9110, 15.2).
-                Some(Head {
+                Some(AnswerHead {
                     size,
                     status: 100 | 102..200,
                     ..
@@ -101,7 +101,7 @@ impl Listener {
             }
         };
         self.heard.drain(..head.size + size);
-        Ok(Answer {
+        Ok(HttpAnswer {
             status: head.status,
             content_type: head.content_type,
             encoding: head.encoding,
@@ -154,18 +154,18 @@ impl Listener {
             return Err(Fault::new(format!("{expected} within {limit} KiB"), so_far));
         }
         match self.wire.hear(&mut buf) {
-            Ok(Heard::Bytes(n)) => {
+            Ok(ReadResult::Bytes(n)) => {
                 self.heard.extend_from_slice(&buf[..n]);
                 Ok(())
             }
-            Ok(Heard::End) => {
+            Ok(ReadResult::End) => {
                 self.ended = true;
                 Err(Fault::new(
                     expected,
                     format!("the end of the stream after {so_far}"),
                 ))
             }
-            Ok(Heard::Silence) => Err(Fault::new(
+            Ok(ReadResult::Silence) => Err(Fault::new(
                 expected,
                 format!("{}, after {so_far}", self.wire.patience().ran_out()),
             )),
@@ -178,7 +178,7 @@ impl Listener {
 }
 
 /// Parses a head, or returns None while it is not complete.
-fn parse_head(bytes: &[u8]) -> Result<Option<Head>, Fault> {
+fn parse_head(bytes: &[u8]) -> Result<Option<AnswerHead>, Fault> {
     let mut headers = [httparse::EMPTY_HEADER; HEADER_LIMIT];
     let mut response = httparse::Response::new(&mut headers);
     let mut parser = httparse::ParserConfig::default();
@@ -241,7 +241,7 @@ fn parse_head(bytes: &[u8]) -> Result<Option<Head>, Fault> {
     let codings = response.headers.iter();
     let codings = codings.filter(|field| field.name.eq_ignore_ascii_case("content-encoding"));
     let encoding = Encoding::of(codings.map(|field| field.value));
-    Ok(Some(Head {
+    Ok(Some(AnswerHead {
         size,
         status,
         content_type,

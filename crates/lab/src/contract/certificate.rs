@@ -24,7 +24,7 @@ pub struct Certificate {
 
 /// A certificate and its key, as PEM.
 #[derive(Debug, Clone)]
-struct Pair {
+struct PemPair {
     certificate: String,
     key: String,
 }
@@ -36,8 +36,8 @@ impl Certificate {
     /// # Errors
     /// When it cannot be made or written, in words.
     pub fn below(scratch: &Path, kind: KeyKind) -> Result<Self, String> {
-        static ECDSA: OnceLock<Result<Pair, String>> = OnceLock::new();
-        static RSA: OnceLock<Result<Pair, String>> = OnceLock::new();
+        static ECDSA: OnceLock<Result<PemPair, String>> = OnceLock::new();
+        static RSA: OnceLock<Result<PemPair, String>> = OnceLock::new();
         let made = match kind {
             KeyKind::EcdsaP256 => ECDSA.get_or_init(|| pair(None)),
             KeyKind::Rsa2048 => RSA.get_or_init(|| pair(Some(&rsa()?))),
@@ -90,13 +90,13 @@ pub fn authority(port: u16) -> String {
 }
 
 /// A certificate that a key signs for itself: this one, or a new one.
-fn pair(key: Option<&str>) -> Result<Pair, String> {
+fn pair(key: Option<&str>) -> Result<PemPair, String> {
     let made = match key {
         None => SelfSigned::new(&NAMES),
         Some(key) => SelfSigned::with_key(key, &NAMES),
     };
     let made = made.map_err(|error| error.to_string())?;
-    Ok(Pair {
+    Ok(PemPair {
         certificate: made.certificate_pem(),
         key: made.key_pem(),
     })

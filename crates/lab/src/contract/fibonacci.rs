@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::answer::Answer;
+use super::answer::HttpAnswer;
 use super::http::{self, Case, token};
 use super::wire::{Fault, excerpt};
 use super::{Act, Depth, Exchange, Visit};
@@ -86,7 +86,10 @@ fn ask(name: &str, n: u32) -> Case {
     })
 }
 
-fn post(body: impl Into<Vec<u8>>, check: impl Fn(&Answer) -> Result<(), Fault> + 'static) -> Case {
+fn post(
+    body: impl Into<Vec<u8>>,
+    check: impl Fn(&HttpAnswer) -> Result<(), Fault> + 'static,
+) -> Case {
     Case {
         method: "POST",
         target: "/fibonacci".into(),
@@ -140,7 +143,7 @@ struct Members {
     values: Vec<Box<RawValue>>,
 }
 
-fn parse(answer: &Answer) -> Result<Members, Fault> {
+fn parse(answer: &HttpAnswer) -> Result<Members, Fault> {
     http::status(answer, 200)?;
     http::media_type(answer, "application/json")?;
     let wrong = |found: String| Fault::new(format!("an object with {}", KEYS.join(", ")), found);
@@ -338,7 +341,7 @@ mod tests {
 
     #[test]
     fn members_keep_their_order_and_digits() {
-        let answer = |body: &str| Answer {
+        let answer = |body: &str| HttpAnswer {
             encoding: prony_engine::protocol::encoding::Encoding::of([]),
             status: 200,
             content_type: Some("application/json".into()),

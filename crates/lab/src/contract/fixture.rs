@@ -71,7 +71,7 @@ impl Weather {
 
 /// Reply of an upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Reply {
+pub(super) enum UpstreamReply {
     /// The weather.
     Weather(Weather),
     /// `cod` 404 with this message.
@@ -82,7 +82,7 @@ pub(super) enum Reply {
     Down,
 }
 
-impl Reply {
+impl UpstreamReply {
     fn body(&self) -> Option<String> {
         match self {
             Self::Weather(weather) => Some(weather.file()),
@@ -98,10 +98,10 @@ impl Reply {
 /// A server's surroundings. What was made for it goes with it.
 #[derive(Debug)]
 pub struct Fixture {
-    folder: Option<Folder>,
+    folder: Option<FixtureFolder>,
     page: Vec<u8>,
     secret: Vec<u8>,
-    reply: Mutex<Reply>,
+    reply: Mutex<UpstreamReply>,
     upstream: Option<Upstream>,
 }
 
@@ -127,7 +127,7 @@ impl Fixture {
             folder: None,
             page: page(),
             secret: page(),
-            reply: Mutex::new(Reply::Weather(Weather::PUBLISHED)),
+            reply: Mutex::new(UpstreamReply::Weather(Weather::PUBLISHED)),
             upstream: None,
         };
         match contract {
@@ -138,13 +138,13 @@ impl Fixture {
             | Contract::Http
             | Contract::WsEcho => {}
             Contract::StaticFile => {
-                let folder = Folder::new(scratch)?;
+                let folder = FixtureFolder::new(scratch)?;
                 folder.write("index.html", &this.page)?;
                 fs::write(folder.above.join(SECRET), &this.secret)?;
                 this.folder = Some(folder);
             }
             Contract::WeatherUpstream => {
-                let folder = Folder::new(scratch)?;
+                let folder = FixtureFolder::new(scratch)?;
                 folder.write(FILE, Weather::PUBLISHED.file().as_bytes())?;
                 this.folder = Some(folder);
             }
@@ -186,14 +186,14 @@ impl Fixture {
             own.stop();
             *own = Upstream::start_at(own.addr, own.port.take())?;
             *self.reply.get_mut().unwrap_or_else(PoisonError::into_inner) =
-                Reply::Weather(Weather::PUBLISHED);
+                UpstreamReply::Weather(Weather::PUBLISHED);
         }
         Ok(())
     }
 
     /// From here on the file of the server that has taken the upstream's place is what is changed.
     pub fn hand_over(&mut self, upstream: &Self) {
-        self.folder = upstream.folder.as_ref().map(Folder::borrowed);
+        self.folder = upstream.folder.as_ref().map(FixtureFolder::borrowed);
     }
 
     pub(super) fn page(&self) -> &[u8] {
@@ -206,7 +206,7 @@ impl Fixture {
 
     pub(super) fn weather(&self) -> Weather {
         match *self.reply.lock().unwrap_or_else(PoisonError::into_inner) {
-            Reply::Weather(weather) => weather,
+            UpstreamReply::Weather(weather) => weather,
             _ => Weather::PUBLISHED,
         }
     }
@@ -219,7 +219,7 @@ impl Fixture {
     }
 
     /// From here on the upstream answers this.
-    pub(super) fn set(&self, reply: &Reply) -> Result<(), Fault> {
+    pub(super) fn set(&self, reply: &UpstreamReply) -> Result<(), Fault> {
         *self.reply.lock().unwrap_or_else(PoisonError::into_inner) = reply.clone();
         if let Some(folder) = &self.folder {
             let body = reply.body().unwrap_or_default();
@@ -249,12 +249,12 @@ fn page() -> Vec<u8> {
 
 /// A folder with the folder that is served in it.
 #[derive(Debug)]
-struct Folder {
+struct FixtureFolder {
     above: PathBuf,
     own: bool,
 }
 
-impl Folder {
+impl FixtureFolder {
     fn new(scratch: &Path) -> io::Result<Self> {
         let above = scratch.join(format!("fixture-{:016x}", rand::random::<u64>()));
         fs::create_dir_all(above.join(FOLDER))?;
@@ -276,7 +276,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for FixtureFolder {
     fn drop(&mut self) {
         if self.own {
             let _ = fs::remove_dir_all(&self.above);
@@ -288,15 +288,15 @@ impl Drop for Folder {
 #[derive(Debug)]
 struct Upstream {
     addr: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<UpstreamState>,
     running: Option<(TcpListener, JoinHandle<()>)>,
     /// None: it was told where to listen. Its place stays its own while a server has it.
     port: Option<Port>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    reply: Mutex<Reply>,
+struct UpstreamState {
+    reply: Mutex<UpstreamReply>,
     hits: AtomicU64,
     over: AtomicBool,
 }
@@ -312,8 +312,8 @@ impl Upstream {
     fn start_at(addr: SocketAddr, port: Option<Port>) -> io::Result<Self> {
         let listener = TcpListener::bind(addr)?;
         let addr = listener.local_addr()?;
-        let shared = Arc::new(Shared {
-            reply: Mutex::new(Reply::Weather(Weather::PUBLISHED)),
+        let shared = Arc::new(UpstreamState {
+            reply: Mutex::new(UpstreamReply::Weather(Weather::PUBLISHED)),
             hits: AtomicU64::new(0),
             over: AtomicBool::new(false),
         });
@@ -347,7 +347,7 @@ impl Drop for Upstream {
     }
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+fn accept(listener: &TcpListener, shared: &Arc<UpstreamState>) {
     let mut threads = Vec::new();
     while let Ok((stream, _)) = listener.accept() {
         let shared = Arc::clone(shared);
@@ -361,7 +361,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 /// One connection: request heads without bodies, one after the other.
-fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
+fn serve(mut stream: TcpStream, shared: &UpstreamState) -> io::Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(TICK))?;
     let mut heard = Vec::new();
@@ -389,7 +389,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 /// The answer to a request; `None`: the connection is closed.
-fn answer(head: &[u8], shared: &Shared) -> Option<Vec<u8>> {
+fn answer(head: &[u8], shared: &UpstreamState) -> Option<Vec<u8>> {
     let asked = [b"GET ", TARGET.as_bytes(), b" "].concat();
     if !head.starts_with(&asked) {
         return Some(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_vec());
@@ -458,10 +458,10 @@ mod tests {
         let mut fixture = Fixture::set_up(Contract::Weather, dir.path()).unwrap();
         let addr = fixture.upstream().unwrap();
         assert!(ask(addr).ends_with(&Weather::PUBLISHED.file()));
-        fixture.set(&Reply::Failure("gone".into())).unwrap();
+        fixture.set(&UpstreamReply::Failure("gone".into())).unwrap();
         assert!(ask(addr).contains("\"message\":\"gone\""));
         assert_eq!(fixture.hits(), 2);
-        fixture.set(&Reply::Down).unwrap();
+        fixture.set(&UpstreamReply::Down).unwrap();
         assert_eq!(ask(addr), "");
         let behind = Fixture::set_up(Contract::WeatherUpstream, dir.path()).unwrap();
         let running = fixture.upstream.as_ref().unwrap().running.as_ref();
@@ -472,7 +472,7 @@ mod tests {
         drop(copy);
         let mut resumed = Fixture::set_up(Contract::Weather, dir.path()).unwrap();
         let there = resumed.upstream().unwrap();
-        resumed.set(&Reply::Failure("gone".into())).unwrap();
+        resumed.set(&UpstreamReply::Failure("gone".into())).unwrap();
         resumed.release();
         resumed.resume().unwrap();
         assert_eq!(resumed.upstream(), Some(there));
@@ -481,7 +481,7 @@ mod tests {
             code: 7,
             hundredths: 100,
         };
-        fixture.set(&Reply::Weather(weather)).unwrap();
+        fixture.set(&UpstreamReply::Weather(weather)).unwrap();
         let file = behind.docroot().join("weather.json");
         assert_eq!(fs::read_to_string(file).unwrap(), weather.file());
     }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 
-use super::answer::{Answer, Listener};
-use super::wire::{Fault, Heard, Wire, excerpt};
+use super::answer::{HttpAnswer, Listener};
+use super::wire::{Fault, ReadResult, Wire, excerpt};
 use super::{Act, Depth, Visit, over_h2};
 
 /// Connections used at once by the interleaving step.
@@ -19,7 +19,7 @@ const INTERLEAVED: usize = 8;
 const PIPELINED: usize = 8;
 
 /// Judges an answer.
-pub(super) type Check = dyn Fn(&Answer) -> Result<(), Fault>;
+pub(super) type Check = dyn Fn(&HttpAnswer) -> Result<(), Fault>;
 
 /// A request that cannot be guessed, and what its answer must be.
 pub(super) struct Case {
@@ -34,7 +34,7 @@ impl Case {
     /// `GET target`.
     pub fn get(
         target: impl Into<String>,
-        check: impl Fn(&Answer) -> Result<(), Fault> + 'static,
+        check: impl Fn(&HttpAnswer) -> Result<(), Fault> + 'static,
     ) -> Self {
         Self {
             method: "GET",
@@ -83,12 +83,12 @@ pub(super) enum Asked {
     /// Connection from which the answer is read.
     Http1(Listener),
     /// The whole answer: over HTTP/2 it is a stream's, which has its own end.
-    OverH2(Answer),
+    OverH2(HttpAnswer),
 }
 
 impl Asked {
     /// The whole answer.
-    pub fn answer(&mut self) -> Result<Answer, Fault> {
+    pub fn answer(&mut self) -> Result<HttpAnswer, Fault> {
         match self {
             Self::Http1(listener) => listener.answer(),
             Self::OverH2(answer) => Ok(answer.clone()),
@@ -185,9 +185,9 @@ pub(super) fn probe(wire: &Wire, host: SocketAddr) -> io::Result<()> {
     let mut at = 0;
     while at < START.len() {
         match wire.hear(&mut heard[at..])? {
-            Heard::Bytes(n) => at += n,
-            Heard::End => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Heard::Silence => return Err(io::ErrorKind::TimedOut.into()),
+            ReadResult::Bytes(n) => at += n,
+            ReadResult::End => return Err(io::ErrorKind::UnexpectedEof.into()),
+            ReadResult::Silence => return Err(io::ErrorKind::TimedOut.into()),
         }
     }
     if heard == START {
@@ -321,7 +321,7 @@ fn not_found(visit: &mut Visit<'_>) -> Result<(), Fault> {
 }
 
 /// The answer has this status.
-pub(super) fn status(answer: &Answer, expected: u16) -> Result<(), Fault> {
+pub(super) fn status(answer: &HttpAnswer, expected: u16) -> Result<(), Fault> {
     if answer.status == expected {
         return Ok(());
     }
@@ -332,7 +332,7 @@ pub(super) fn status(answer: &Answer, expected: u16) -> Result<(), Fault> {
 }
 
 /// The answer is of this media type, with any parameters.
-pub(super) fn media_type(answer: &Answer, expected: &str) -> Result<(), Fault> {
+pub(super) fn media_type(answer: &HttpAnswer, expected: &str) -> Result<(), Fault> {
     let wrong = |found: String| Err(Fault::new(format!("Content-Type: {expected}"), found));
     let Some(value) = answer.content_type.as_deref() else {
         return wrong("no Content-Type".to_owned());
@@ -346,7 +346,7 @@ pub(super) fn media_type(answer: &Answer, expected: &str) -> Result<(), Fault> {
 }
 
 /// The answer's body is exactly this.
-pub(super) fn body(answer: &Answer, expected: &[u8]) -> Result<(), Fault> {
+pub(super) fn body(answer: &HttpAnswer, expected: &[u8]) -> Result<(), Fault> {
     if answer.body == expected {
         Ok(())
     } else {
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_media_type_may_have_parameters() {
-        let answer = |content_type: Option<&str>| Answer {
+        let answer = |content_type: Option<&str>| HttpAnswer {
             encoding: prony_engine::protocol::encoding::Encoding::of([]),
             status: 200,
             content_type: content_type.map(str::to_owned),

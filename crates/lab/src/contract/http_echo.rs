@@ -8,7 +8,7 @@ use prony_engine::protocol::{Expect, HttpRequest};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::answer::Answer;
+use super::answer::HttpAnswer;
 use super::http::{self, Case, token};
 use super::wire::{Fault, excerpt};
 use super::{Act, Depth, Exchange, Visit};
@@ -130,7 +130,7 @@ fn target(visit: &mut Visit<'_>, size: usize) -> String {
 }
 
 /// Everything the contract asks of an answer to a request that was sent at `asked` or later.
-fn check(answer: &Answer, target: &str, asked: Timestamp) -> Result<(), Fault> {
+fn check(answer: &HttpAnswer, target: &str, asked: Timestamp) -> Result<(), Fault> {
     let date = check_body(answer, target)?;
     let now = Timestamp::now();
     let earliest = asked.as_second() - DATE_TOLERANCE_SECONDS;
@@ -150,7 +150,7 @@ fn check(answer: &Answer, target: &str, asked: Timestamp) -> Result<(), Fault> {
 }
 
 /// Everything but the closeness of the date, which is returned.
-fn check_body(answer: &Answer, target: &str) -> Result<Timestamp, Fault> {
+fn check_body(answer: &HttpAnswer, target: &str) -> Result<Timestamp, Fault> {
     http::status(answer, 200)?;
     http::media_type(answer, "text/plain")?;
     let expected = || format!("{}, then \" at \" and the date", excerpt(target.as_bytes()));
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn an_answer_that_takes_long_may_have_the_date_of_its_request() {
         let at = |seconds| Timestamp::now() - SignedDuration::from_secs(seconds);
-        let dated = |seconds| Answer {
+        let dated = |seconds| HttpAnswer {
             encoding: prony_engine::protocol::encoding::Encoding::of([]),
             status: 200,
             content_type: Some("text/plain".into()),

@@ -2,14 +2,14 @@
 
 use super::wire::{Bounds, Fault, Patience};
 use super::{
-    Contract, Depth, Fixture, LIMIT_TRIES, SILENCE_LIMIT, Step, Verified, Violation, Visit,
+    Contract, Depth, Fixture, LIMIT_TRIES, PassedStep, SILENCE_LIMIT, Verified, Violation, Visit,
     any_http, fibonacci, grpc_echo, http_echo, static_file, weather, weather_upstream, ws_echo,
 };
 use prony_engine::protocol::h2::{H2Exchange, WINDOW};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
 use prony_engine::{Dialogue, H2Requests};
-use prony_record::load::Over;
+use prony_record::load::Protocol;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
@@ -23,14 +23,14 @@ pub struct Inspection<'a> {
     seed: u64,
     bounds: Bounds,
     known: Option<&'a BTreeMap<String, String>>,
-    way: Option<Way<'a>>,
+    way: Option<HttpEndpoint<'a>>,
 }
 
 /// How a server is reached.
 #[derive(Debug, Clone, Copy)]
-pub struct Way<'a> {
+pub struct HttpEndpoint<'a> {
     /// HTTP variant that is spoken with the server.
-    pub over: Over,
+    pub over: Protocol,
     /// Name by which requests call the server.
     pub authority: &'a str,
     /// Over TLS: where the server itself listens, and how it speaks TLS. The address of the verification is then one that
@@ -55,7 +55,7 @@ impl<'a> Inspection<'a> {
 
     /// Over this, instead of HTTP/1.1 over TCP.
     #[must_use]
-    pub const fn by(mut self, way: Way<'a>) -> Self {
+    pub const fn by(mut self, way: HttpEndpoint<'a>) -> Self {
         self.way = Some(way);
         self
     }
@@ -127,7 +127,7 @@ impl<'a> Inspection<'a> {
                     )));
                 }
             };
-            steps.push(Step {
+            steps.push(PassedStep {
                 name: act.name,
                 took: start.elapsed(),
                 limit,
@@ -185,8 +185,8 @@ impl<'a> Inspection<'a> {
         Visit {
             contract,
             addr,
-            way: self.way.unwrap_or(Way {
-                over: Over::Plain,
+            way: self.way.unwrap_or(HttpEndpoint {
+                over: Protocol::Plain,
                 authority: called,
                 tls: None,
                 window: None,
@@ -203,7 +203,7 @@ impl<'a> Inspection<'a> {
 /// A request, and what its answer must be.
 pub(super) type Exchange = (HttpRequest, Expect);
 
-impl Way<'_> {
+impl HttpEndpoint<'_> {
     /// Dialogue of a load over this.
     fn dialogue(&self, exchanges: Vec<Exchange>, keepalive: bool) -> Dialogue {
         let limits = Limits::default();

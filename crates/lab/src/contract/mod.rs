@@ -47,8 +47,8 @@ pub use fixture::Fixture;
 pub use grpc_echo::PROTO as GRPC_ECHO;
 use http::Case;
 use inspection::Exchange;
-pub use inspection::{Inspection, Wanted, Way};
-use prony_record::load::Over;
+pub use inspection::{HttpEndpoint, Inspection, Wanted};
+use prony_record::load::Protocol;
 use wire::{Bounds, Fault, Patience, Wire};
 pub(crate) use ws_echo::echoes;
 
@@ -162,7 +162,7 @@ impl Contract {
     }
 
     /// The names of the verification's steps, in their order; those of several ways to speak it, each way's once.
-    pub fn steps(self, over: &[Over]) -> impl Iterator<Item = &'static str> + use<> {
+    pub fn steps(self, over: &[Protocol]) -> impl Iterator<Item = &'static str> + use<> {
         let mut names: Vec<&'static str> = Vec::new();
         for act in over.iter().flat_map(|&over| self.acts(over)) {
             if !names.contains(&act.name) {
@@ -173,9 +173,13 @@ impl Contract {
     }
 
     /// The steps of a verification over this.
-    fn acts(self, over: Over) -> impl Iterator<Item = &'static Act> {
+    fn acts(self, over: Protocol) -> impl Iterator<Item = &'static Act> {
         // What is no HTTP is verified in its own way alone.
-        let over = if self.is_http() { over } else { Over::Plain };
+        let over = if self.is_http() {
+            over
+        } else {
+            Protocol::Plain
+        };
         let kept = move |act: &&'static Act| !(over.is_http2() && http::is_of_http1(act));
         let (h2, tls): (&'static [Act], &'static [Act]) = (
             if over.is_http2() {
@@ -269,7 +273,7 @@ pub enum Depth {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
     /// In the order they were taken; those with a expected failure are among them.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PassedStep>,
 }
 
 impl Verified {
@@ -282,7 +286,7 @@ impl Verified {
 
 /// One step that a server has passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct PassedStep {
     /// The step's name, as a [`Violation`] would give it.
     pub name: &'static str,
     /// How long it took.
@@ -329,7 +333,7 @@ impl Act {
 struct Visit<'a> {
     contract: Contract,
     addr: SocketAddr,
-    way: Way<'a>,
+    way: HttpEndpoint<'a>,
     fixture: &'a Fixture,
     known: Option<&'a BTreeMap<String, String>>,
     depth: Depth,

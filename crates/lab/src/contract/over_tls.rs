@@ -1,7 +1,7 @@
 //! Steps of every contract over TLS, whatever HTTP the server speaks there. All other steps are those of plain TCP,
 //! through a relay that takes TLS off.
 
-use super::wire::{Fault, Heard, Wire, excerpt};
+use super::wire::{Fault, ReadResult, Wire, excerpt};
 use super::{Act, Depth, Visit};
 use crate::relay::{Crumbs, Relay};
 use prony_engine::protocol::tls::TlsOptions;
@@ -55,7 +55,7 @@ fn only(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let start = b"HTTP/1.1 2";
     let (mut heard, mut buffer) = (Vec::new(), [0; 256]);
     while heard.len() < start.len() {
-        let Ok(Heard::Bytes(n)) = wire.hear(&mut buffer) else {
+        let Ok(ReadResult::Bytes(n)) = wire.hear(&mut buffer) else {
             break;
         };
         heard.extend_from_slice(&buffer[..n]);

@@ -2,7 +2,7 @@
 
 use prony_engine::protocol::{Expect, HttpRequest};
 
-use super::answer::Answer;
+use super::answer::HttpAnswer;
 use super::http::{self, Case, token};
 use super::wire::Fault;
 use super::{Act, Depth, Exchange, Visit};
@@ -55,7 +55,7 @@ pub(super) fn case(visit: &mut Visit<'_>) -> Case {
     Case::get("/", move |answer| whole(answer, &page))
 }
 
-fn whole(answer: &Answer, page: &[u8]) -> Result<(), Fault> {
+fn whole(answer: &HttpAnswer, page: &[u8]) -> Result<(), Fault> {
     http::status(answer, 200)?;
     http::media_type(answer, "text/html")?;
     http::body(answer, page)

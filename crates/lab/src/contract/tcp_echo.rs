@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rand::{Rng, RngExt};
 
-use super::wire::{Fault, Heard, QUIET, Wire, excerpt, portion, sending};
+use super::wire::{Fault, QUIET, ReadResult, Wire, excerpt, portion, sending};
 use super::{Act, Depth, Visit};
 
 /// Sizes of single messages: tiny ones, both sides of a server's likely buffers (the published Go
@@ -111,13 +111,13 @@ pub(super) fn probe(wire: &Wire) -> io::Result<()> {
     wire.send(&[PROBE])?;
     let mut answer = [0];
     match wire.hear(&mut answer)? {
-        Heard::Bytes(_) if answer[0] == PROBE => Ok(()),
-        Heard::Bytes(_) => Err(io::Error::new(
+        ReadResult::Bytes(_) if answer[0] == PROBE => Ok(()),
+        ReadResult::Bytes(_) => Err(io::Error::new(
             io::ErrorKind::InvalidData,
             format!("sent {}, got {}", excerpt(&[PROBE]), excerpt(&answer)),
         )),
-        Heard::End => Err(io::ErrorKind::UnexpectedEof.into()),
-        Heard::Silence => Err(io::ErrorKind::TimedOut.into()),
+        ReadResult::End => Err(io::ErrorKind::UnexpectedEof.into()),
+        ReadResult::Silence => Err(io::ErrorKind::TimedOut.into()),
     }
 }
 
@@ -341,7 +341,7 @@ fn expect_echo(wire: &Wire, message: &[u8]) -> Result<(), Fault> {
     while at < size {
         let room = buf.len().min(size - at);
         match wire.hear(&mut buf[..room]) {
-            Ok(Heard::Bytes(n)) => {
+            Ok(ReadResult::Bytes(n)) => {
                 let wanted = &message[at..at + n];
                 if let Some(k) = buf[..n].iter().zip(wanted).position(|(a, b)| a != b) {
                     return Err(Fault::new(
@@ -355,8 +355,8 @@ fn expect_echo(wire: &Wire, message: &[u8]) -> Result<(), Fault> {
                 }
                 at += n;
             }
-            Ok(Heard::End) => return Err(cut("the end of the stream", at)),
-            Ok(Heard::Silence) => return Err(cut(&wire.patience().ran_out(), at)),
+            Ok(ReadResult::End) => return Err(cut("the end of the stream", at)),
+            Ok(ReadResult::Silence) => return Err(cut(&wire.patience().ran_out(), at)),
             Err(error) => return Err(cut(&super::wire::describe(&error), at)),
         }
     }

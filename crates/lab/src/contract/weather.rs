@@ -5,8 +5,8 @@ use prony_engine::protocol::{Expect, HttpRequest};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::answer::Answer;
-use super::fixture::{Reply, Weather};
+use super::answer::HttpAnswer;
+use super::fixture::{UpstreamReply, Weather};
 use super::http::{self, Case, token};
 use super::wire::{Fault, excerpt};
 use super::{Act, Depth, Exchange, Visit};
@@ -117,10 +117,12 @@ fn fresh(visit: &mut Visit<'_>) -> Result<(), Fault> {
         hundredths,
     }));
     for weather in changes {
-        visit.fixture.set(&Reply::Weather(weather))?;
+        visit.fixture.set(&UpstreamReply::Weather(weather))?;
         expecting(format!("/weather/{city}"), weather.answer()).exchange(visit)?;
     }
-    visit.fixture.set(&Reply::Weather(Weather::PUBLISHED))
+    visit
+        .fixture
+        .set(&UpstreamReply::Weather(Weather::PUBLISHED))
 }
 
 /// Every request reaches the upstream, also when nothing has changed.
@@ -147,23 +149,31 @@ fn trailing_slash(visit: &mut Visit<'_>) -> Result<(), Fault> {
 
 fn upstream_error(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let message = format!("city {} not found", token(visit, 8));
-    visit.fixture.set(&Reply::Failure(message.clone()))?;
+    visit
+        .fixture
+        .set(&UpstreamReply::Failure(message.clone()))?;
     let result = error(visit, 400, Some(message));
-    visit.fixture.set(&Reply::Weather(Weather::PUBLISHED))?;
+    visit
+        .fixture
+        .set(&UpstreamReply::Weather(Weather::PUBLISHED))?;
     result
 }
 
 fn upstream_broken(visit: &mut Visit<'_>) -> Result<(), Fault> {
-    visit.fixture.set(&Reply::Broken)?;
+    visit.fixture.set(&UpstreamReply::Broken)?;
     let result = error(visit, 502, None);
-    visit.fixture.set(&Reply::Weather(Weather::PUBLISHED))?;
+    visit
+        .fixture
+        .set(&UpstreamReply::Weather(Weather::PUBLISHED))?;
     result
 }
 
 fn upstream_down(visit: &mut Visit<'_>) -> Result<(), Fault> {
-    visit.fixture.set(&Reply::Down)?;
+    visit.fixture.set(&UpstreamReply::Down)?;
     let result = error(visit, 502, None);
-    visit.fixture.set(&Reply::Weather(Weather::PUBLISHED))?;
+    visit
+        .fixture
+        .set(&UpstreamReply::Weather(Weather::PUBLISHED))?;
     result
 }
 
@@ -176,7 +186,7 @@ fn error(visit: &mut Visit<'_>, status: u16, message: Option<String>) -> Result<
     case.exchange(visit)
 }
 
-fn told(answer: &Answer, status: u16, message: Option<&str>) -> Result<(), Fault> {
+fn told(answer: &HttpAnswer, status: u16, message: Option<&str>) -> Result<(), Fault> {
     http::status(answer, status)?;
     let json = serde_json::from_slice::<serde_json::Value>(&answer.body).unwrap_or_default();
     match (json.get("error").and_then(|error| error.as_str()), message) {

@@ -4,7 +4,7 @@
 use prony_engine::protocol::{Expect, HttpRequest};
 use rand::RngExt;
 
-use super::fixture::{Reply, Weather};
+use super::fixture::{UpstreamReply, Weather};
 use super::http::{self, Case};
 use super::wire::Fault;
 use super::{Act, Depth, Exchange, Visit};
@@ -65,8 +65,10 @@ fn fresh(visit: &mut Visit<'_>) -> Result<(), Fault> {
             code: visit.rng.random_range(200..900),
             hundredths: visit.rng.random_range(-4_000..4_500),
         };
-        visit.fixture.set(&Reply::Weather(weather))?;
+        visit.fixture.set(&UpstreamReply::Weather(weather))?;
         case(visit).exchange(visit)?;
     }
-    visit.fixture.set(&Reply::Weather(Weather::PUBLISHED))
+    visit
+        .fixture
+        .set(&UpstreamReply::Weather(Weather::PUBLISHED))
 }

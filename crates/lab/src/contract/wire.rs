@@ -171,7 +171,7 @@ pub(super) fn portion(done: usize, all: usize) -> String {
 
 /// Result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum ReadResult {
     /// Number of bytes, at least one.
     Bytes(usize),
     /// The peer has closed its sending side.
@@ -309,21 +309,21 @@ impl Wire {
     }
 
     /// Reads what comes next.
-    pub fn hear(&self, buf: &mut [u8]) -> io::Result<Heard> {
+    pub fn hear(&self, buf: &mut [u8]) -> io::Result<ReadResult> {
         self.read(|| (&self.stream).read(buf))
     }
 
     /// Waits until something can be read, and leaves it unread.
-    pub fn hear_without_taking(&self) -> io::Result<Heard> {
+    pub fn hear_without_taking(&self) -> io::Result<ReadResult> {
         self.read(|| self.stream.peek(&mut [0]))
     }
 
-    fn read(&self, read: impl FnMut() -> io::Result<usize>) -> io::Result<Heard> {
+    fn read(&self, read: impl FnMut() -> io::Result<usize>) -> io::Result<ReadResult> {
         let read = self.wait(|left| self.stream.set_read_timeout(Some(left)), read)?;
         Ok(match read {
-            Some(0) => Heard::End,
-            Some(n) => Heard::Bytes(n),
-            None => Heard::Silence,
+            Some(0) => ReadResult::End,
+            Some(n) => ReadResult::Bytes(n),
+            None => ReadResult::Silence,
         })
     }
 
@@ -395,12 +395,12 @@ impl Wire {
     pub fn expect_end(&self, expected: &str) -> Result<(), Fault> {
         let mut buf = [0; 256];
         match self.hear(&mut buf) {
-            Ok(Heard::End) => Ok(()),
-            Ok(Heard::Silence) => Err(Fault::new(
+            Ok(ReadResult::End) => Ok(()),
+            Ok(ReadResult::Silence) => Err(Fault::new(
                 expected,
                 format!("no end, {}", self.patience.ran_out()),
             )),
-            Ok(Heard::Bytes(n)) => Err(Fault::new(expected, excerpt(&buf[..n]))),
+            Ok(ReadResult::Bytes(n)) => Err(Fault::new(expected, excerpt(&buf[..n]))),
             Err(error) => Err(Fault::io(expected, &error)),
         }
     }

@@ -481,11 +481,11 @@ fn bad_handshakes(visit: &mut Visit<'_>) -> Result<(), Fault> {
         // Enough to see the status. Closing without an answer is a refusal too.
         while length < 12 {
             match wire.hear(&mut answer[length..]) {
-                Ok(super::wire::Heard::Bytes(n)) => length += n,
-                Ok(super::wire::Heard::Silence) => {
+                Ok(super::wire::ReadResult::Bytes(n)) => length += n,
+                Ok(super::wire::ReadResult::Silence) => {
                     return Err(Fault::new(expected, wire.patience().ran_out()));
                 }
-                Ok(super::wire::Heard::End) | Err(_) => break,
+                Ok(super::wire::ReadResult::End) | Err(_) => break,
             }
         }
         if answer[..length].starts_with(b"HTTP/1.1 101") {

@@ -10,7 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use rand::Rng;
 use sha1::{Digest, Sha1};
 
-use super::wire::{Fault, Heard, Wire, excerpt, sending};
+use super::wire::{Fault, ReadResult, Wire, excerpt, sending};
 
 pub(super) const CONTINUATION: u8 = 0;
 pub(super) const TEXT: u8 = 1;
@@ -32,7 +32,7 @@ const CONCURRENT_FROM: usize = 16 << 10;
 
 /// A frame that the server sent.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Frame {
+pub(super) struct WsFrame {
     pub fin: bool,
     pub opcode: u8,
     pub payload: Vec<u8>,
@@ -75,13 +75,13 @@ pub(super) fn probe(wire: &Wire, addr: SocketAddr) -> io::Result<()> {
     wire.send(format!("GET / HTTP/1.1\r\nHost: {addr}\r\n{fields}\r\n").as_bytes())?;
     let mut answer = [0; 4096];
     match wire.hear(&mut answer)? {
-        Heard::Bytes(n) if answer[..n.min(5)] == b"HTTP/"[..n.min(5)] => Ok(()),
-        Heard::Bytes(n) => Err(io::Error::new(
+        ReadResult::Bytes(n) if answer[..n.min(5)] == b"HTTP/"[..n.min(5)] => Ok(()),
+        ReadResult::Bytes(n) => Err(io::Error::new(
             io::ErrorKind::InvalidData,
             format!("not HTTP: {}", excerpt(&answer[..n])),
         )),
-        Heard::End => Err(io::ErrorKind::UnexpectedEof.into()),
-        Heard::Silence => Err(io::ErrorKind::TimedOut.into()),
+        ReadResult::End => Err(io::ErrorKind::UnexpectedEof.into()),
+        ReadResult::Silence => Err(io::ErrorKind::TimedOut.into()),
     }
 }
 
@@ -198,11 +198,11 @@ impl Peer {
                 _ => {}
             }
             match self.wire.hear(&mut buffer) {
-                Ok(Heard::Bytes(n)) if self.heard.len() < HEAD_LIMIT => {
+                Ok(ReadResult::Bytes(n)) if self.heard.len() < HEAD_LIMIT => {
                     self.heard.extend_from_slice(&buffer[..n]);
                 }
-                Ok(Heard::Bytes(_)) => return Err(Fault::new(expected, excerpt(&self.heard))),
-                Ok(Heard::Silence) => {
+                Ok(ReadResult::Bytes(_)) => return Err(Fault::new(expected, excerpt(&self.heard))),
+                Ok(ReadResult::Silence) => {
                     let found = format!(
                         "{} after {}",
                         self.wire.patience().ran_out(),
@@ -210,7 +210,7 @@ impl Peer {
                     );
                     return Err(Fault::new(expected, found));
                 }
-                Ok(Heard::End) | Err(_) => return Ok(()),
+                Ok(ReadResult::End) | Err(_) => return Ok(()),
             }
         }
     }
@@ -317,12 +317,12 @@ fn more(wire: &Wire, heard: &mut Vec<u8>, expected: &str) -> Result<(), Fault> {
         _ => format!("{why} after {}", excerpt(heard)),
     };
     match wire.hear(&mut buffer) {
-        Ok(Heard::Bytes(n)) => {
+        Ok(ReadResult::Bytes(n)) => {
             heard.extend_from_slice(&buffer[..n]);
             Ok(())
         }
-        Ok(Heard::End) => Err(Fault::new(expected, after("the end of the stream", heard))),
-        Ok(Heard::Silence) => Err(Fault::new(
+        Ok(ReadResult::End) => Err(Fault::new(expected, after("the end of the stream", heard))),
+        Ok(ReadResult::Silence) => Err(Fault::new(
             expected,
             after(&wire.patience().ran_out(), heard),
         )),
@@ -331,7 +331,7 @@ fn more(wire: &Wire, heard: &mut Vec<u8>, expected: &str) -> Result<(), Fault> {
 }
 
 /// The frame at the front of these bytes and its length; None when it is not complete.
-fn parse(bytes: &[u8]) -> Result<Option<(usize, Frame)>, Fault> {
+fn parse(bytes: &[u8]) -> Result<Option<(usize, WsFrame)>, Fault> {
     let (Some(&first), Some(&second)) = (bytes.first(), bytes.get(1)) else {
         return Ok(None);
     };
@@ -377,7 +377,7 @@ fn parse(bytes: &[u8]) -> Result<Option<(usize, Frame)>, Fault> {
     let (head, length) = (2 + extended, length as usize);
     let payload = bytes.get(head..head + length);
     Ok(payload.map(|payload| {
-        let frame = Frame {
+        let frame = WsFrame {
             fin: first & FIN != 0,
             opcode,
             payload: payload.to_vec(),
@@ -387,7 +387,7 @@ fn parse(bytes: &[u8]) -> Result<Option<(usize, Frame)>, Fault> {
 }
 
 /// Reads the next frame.
-fn next(wire: &Wire, heard: &mut Vec<u8>, expected: &str) -> Result<Frame, Fault> {
+fn next(wire: &Wire, heard: &mut Vec<u8>, expected: &str) -> Result<WsFrame, Fault> {
     loop {
         if let Some((used, frame)) = parse(heard)? {
             heard.drain(..used);
@@ -401,7 +401,7 @@ fn next(wire: &Wire, heard: &mut Vec<u8>, expected: &str) -> Result<Frame, Fault
 fn attend(
     wire: &Wire,
     pongs: &mut Vec<Vec<u8>>,
-    it: &Frame,
+    it: &WsFrame,
     rng: &mut impl Rng,
 ) -> Result<bool, Fault> {
     match it.opcode {
@@ -467,7 +467,7 @@ fn named(kind: u8, length: usize) -> String {
 }
 
 /// A frame in words.
-fn told(frame: &Frame) -> String {
+fn told(frame: &WsFrame) -> String {
     let payload = excerpt(&frame.payload);
     match (frame.opcode, frame.payload.first_chunk()) {
         (CLOSE, Some(code)) => format!("a close frame with code {}", u16::from_be_bytes(*code)),

@@ -1,7 +1,7 @@
 //! The file of requests that an experiment names.
 
-use crate::requests::verify::{RequestFile, Way};
-use crate::requests::{Folder, RequestsError, Server};
+use crate::requests::verify::{RequestFile, SendMode};
+use crate::requests::{Folder, RequestsError, ServerFacts};
 use crate::source::{Mistake, Source};
 use prony_record::Load;
 use std::ops::Range;
@@ -22,8 +22,8 @@ pub(super) fn read(
     loads: &[Load],
     wrong: &impl Fn(Range<usize>, String, Option<String>) -> Mistake,
 ) -> Result<Arc<RequestFile>, Mistake> {
-    let server = Server::anywhere();
-    let ways = Way::ALL.to_vec();
+    let server = ServerFacts::anywhere();
+    let ways = SendMode::ALL.to_vec();
     let cannot = |why: String| wrong(path.span(), why, None);
     let asked = match folder {
         Folder::Disk(folder) => {

@@ -3,7 +3,7 @@
 use super::{Cell, Entrant, Experiment};
 use crate::contract::Contract;
 use prony_record::Load;
-use prony_record::load::{KeyKind, Over};
+use prony_record::load::{KeyKind, Protocol};
 
 /// Why something cannot be spoken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(super) fn fit(
 }
 
 /// In words: `plain, tls`.
-fn list(over: &[Over]) -> String {
+fn list(over: &[Protocol]) -> String {
     let words: Vec<&str> = over.iter().map(|over| over.word()).collect();
     words.join(", ")
 }
@@ -76,14 +76,14 @@ impl Experiment {
     ///
     /// # Errors
     /// When that cannot be done, in words.
-    pub fn speak(&mut self, over: &[Over]) -> Result<Vec<String>, String> {
+    pub fn speak(&mut self, over: &[Protocol]) -> Result<Vec<String>, String> {
         let mut loads: Vec<Load> = Vec::new();
         for load in &self.loads {
             for &over in over {
                 let name = load.name.as_ref();
                 let load = Load {
                     name: name.map(|name| match over {
-                        Over::Plain => name.clone(),
+                        Protocol::Plain => name.clone(),
                         over => format!("{name} {over}"),
                     }),
                     over,

@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 /// precedence.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Place {
+pub struct HostPlacement {
     /// The machine on which servers are built, started, verified and watched; this one when absent.
     pub server_host: Option<String>,
     /// The machine on which the upstream of gateways is built and started; the servers' when absent.

@@ -12,7 +12,7 @@ static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/shipped/experiments
 static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/shipped/published");
 
 /// An experiment that was found.
-pub(super) struct Found {
+pub(super) struct FoundExperiment {
     /// Name of the experiment: that of its file, without the extension.
     pub stem: String,
     /// Text of the experiment.
@@ -27,14 +27,14 @@ pub(super) fn inside() -> &'static Dir<'static> {
 }
 
 /// An experiment: a file, or one of the project or of this program.
-pub(super) fn locate(name: &str) -> Result<Found, ExperimentError> {
+pub(super) fn locate(name: &str) -> Result<FoundExperiment, ExperimentError> {
     let path = Path::new(name);
     let stem = path
         .file_stem()
         .and_then(|stem| stem.to_str())
         .unwrap_or(name)
         .to_owned();
-    let found = |source, inside| Found {
+    let found = |source, inside| FoundExperiment {
         stem: stem.clone(),
         source,
         inside,

@@ -1,5 +1,5 @@
 use super::*;
-use prony_record::load::Over;
+use prony_record::load::Protocol;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -287,7 +287,7 @@ fn servers_take_part_in_what_they_speak() {
     assert_eq!(experiment.plan(1).len(), 12);
     // Asked otherwise on the command line.
     assert_eq!(
-        experiment.speak(&[Over::H2c, Over::Tls]).unwrap(),
+        experiment.speak(&[Protocol::H2c, Protocol::Tls]).unwrap(),
         ["lighttpd"]
     );
     let expected = [

@@ -6,7 +6,7 @@ use h2::{RecvStream, SendStream};
 use http::{HeaderMap, Request};
 use percent_encoding::percent_decode;
 use prony_engine::Target;
-use prony_engine::protocol::grpc::{Status, shown};
+use prony_engine::protocol::grpc::{GrpcStatus, shown};
 use std::fmt::Display;
 use std::future::Future;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const CEILING: u32 = 60;
 
 /// An answer, as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct GrpcAnswer {
     /// The status of HTTP.
     pub http: u16,
     /// `content-type`, if there is one.
@@ -37,19 +37,19 @@ pub struct Answer {
     pub messages: Vec<Vec<u8>>,
 }
 
-impl Answer {
+impl GrpcAnswer {
     /// The status, if it is one that gRPC has.
     #[must_use]
-    pub fn code(&self) -> Option<Status> {
+    pub fn code(&self) -> Option<GrpcStatus> {
         let number: u32 = self.status.as_deref()?.parse().ok()?;
-        Status::of(number)
+        GrpcStatus::of(number)
     }
 
     /// Checks an answer that should have this status: everything between HTTP and the messages.
     ///
     /// # Errors
     /// What came instead, in words.
-    pub fn check(&self, expected: Status) -> Result<(), String> {
+    pub fn check(&self, expected: GrpcStatus) -> Result<(), String> {
         let text = match self.text.as_str() {
             "" => String::new(),
             text => format!(": {}", shown(text.as_bytes())),
@@ -83,13 +83,13 @@ impl Answer {
 
 /// Request to send: its path and metadata, and its body in pieces, each in a separate DATA frame.
 #[derive(Debug, Clone)]
-pub(crate) struct Sent {
+pub(crate) struct GrpcRequest {
     pub path: String,
     pub metadata: Vec<(String, String)>,
     pub body: Vec<Bytes>,
 }
 
-impl Sent {
+impl GrpcRequest {
     /// A message in one piece.
     pub fn message(path: &str, metadata: &[(String, String)], message: &[u8]) -> Self {
         Self {
@@ -113,12 +113,12 @@ pub(crate) fn framed(message: &[u8]) -> Vec<u8> {
 /// A connection.
 pub(crate) struct Client {
     runtime: Runtime,
-    line: Line,
+    line: Channel,
 }
 
 /// Parts of a connection that a call needs.
 #[derive(Clone)]
-struct Line {
+struct Channel {
     client: SendRequest<Bytes>,
     authority: String,
     secure: bool,
@@ -155,7 +155,7 @@ impl Client {
         })?;
         Ok(Self {
             runtime,
-            line: Line {
+            line: Channel {
                 client,
                 authority: authority.to_owned(),
                 secure,
@@ -165,13 +165,13 @@ impl Client {
     }
 
     /// Makes one call.
-    pub fn call(&self, sent: &Sent) -> Result<Answer, String> {
+    pub fn call(&self, sent: &GrpcRequest) -> Result<GrpcAnswer, String> {
         self.runtime
             .block_on(self.line.clone().limited_call(sent.clone()))
     }
 
     /// Begins a call, and leaves before it has been sent whole.
-    pub fn leave(self, sent: &Sent) -> Result<(), String> {
+    pub fn leave(self, sent: &GrpcRequest) -> Result<(), String> {
         self.runtime.block_on(async {
             let mut client = self.line.client.clone();
             let (_answer, mut body) = client
@@ -188,7 +188,7 @@ impl Client {
     }
 
     /// Makes calls that are all in flight at once; gives their answers in the order of the calls.
-    pub fn at_once(&self, all: &[Sent]) -> Vec<Result<Answer, String>> {
+    pub fn at_once(&self, all: &[GrpcRequest]) -> Vec<Result<GrpcAnswer, String>> {
         self.runtime.block_on(async {
             let tasks: Vec<_> = all
                 .iter()
@@ -219,9 +219,9 @@ async fn greet(
     Ok(client)
 }
 
-impl Line {
+impl Channel {
     /// A call that ends, whatever the server does: one that lets bytes trickle is not read for ever.
-    async fn limited_call(self, sent: Sent) -> Result<Answer, String> {
+    async fn limited_call(self, sent: GrpcRequest) -> Result<GrpcAnswer, String> {
         let ceiling = self.silence.saturating_mul(CEILING);
         match timeout(ceiling, self.call(sent)).await {
             Ok(answer) => answer,
@@ -231,7 +231,7 @@ impl Line {
         }
     }
 
-    fn request(&self, sent: &Sent) -> Result<Request<()>, String> {
+    fn request(&self, sent: &GrpcRequest) -> Result<Request<()>, String> {
         let scheme = if self.secure { "https" } else { "http" };
         let has = |name: &str| {
             let mut names = sent.metadata.iter().map(|(name, _)| name);
@@ -258,7 +258,7 @@ impl Line {
         request.body(()).map_err(|error| error.to_string())
     }
 
-    async fn call(self, sent: Sent) -> Result<Answer, String> {
+    async fn call(self, sent: GrpcRequest) -> Result<GrpcAnswer, String> {
         let silence = self.silence;
         let request = self.request(&sent)?;
         let mut client = within(silence, "room for a stream", self.client.ready()).await?;
@@ -289,7 +289,7 @@ async fn read(
     head: &HeaderMap,
     mut body: RecvStream,
     silence: Duration,
-) -> Result<Answer, String> {
+) -> Result<GrpcAnswer, String> {
     let mut bytes = Vec::new();
     while let Some(piece) = limited(silence, "the rest of an answer", body.data()).await? {
         let piece = piece.map_err(|error| format!("the answer broke off: {error}"))?;
@@ -316,7 +316,7 @@ async fn read(
         Vec::new()
     };
     let text = field("grpc-message").unwrap_or_default();
-    Ok(Answer {
+    Ok(GrpcAnswer {
         http,
         content_type,
         status: field("grpc-status"),

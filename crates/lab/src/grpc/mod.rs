@@ -20,7 +20,7 @@ mod schema;
 #[path = "schema_absent.rs"]
 mod schema;
 
-pub use client::Answer;
-pub use output::Output;
-pub use rpc::{Rpc, Seen};
+pub use client::GrpcAnswer;
+pub use output::AnswerType;
+pub use rpc::{CallProbe, Rpc};
 pub use schema::{Method, Schema};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The kind of a method's answers, as it can be written down and sent elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Output {
+pub struct AnswerType {
     /// The files, compiled (`google.protobuf.FileDescriptorSet`).
     pub(super) descriptors: Vec<u8>,
     /// The message's full name.

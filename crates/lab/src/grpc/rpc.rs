@@ -1,12 +1,12 @@
 //! A call that a user gives, and what is known of its answer: not a contract, but enough to tell a server that answers
 //! from one that does not.
 
-use super::client::{Answer, Client, Sent};
-use super::output::Output;
+use super::client::{Client, GrpcAnswer, GrpcRequest};
+use super::output::AnswerType;
 use crate::contract::SILENCE_LIMIT;
 use crate::relay::Relay;
 use crate::workload::Endpoint;
-use prony_engine::protocol::grpc::{Call, GrpcExpect, Status, shown};
+use prony_engine::protocol::grpc::{Call, GrpcExpect, GrpcStatus, shown};
 use prony_engine::protocol::h2::WINDOW;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::protocol::{Expect, Limits};
@@ -31,14 +31,14 @@ pub struct Rpc {
     /// expected from then on.
     pub expect: GrpcExpect,
     /// Kind of the answers' messages; none: only their bytes are known.
-    pub output: Option<Output>,
+    pub output: Option<AnswerType>,
     /// How much of an answer is accepted.
     pub limits: Limits,
 }
 
 /// Where a call goes.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct CallTarget<'a> {
     /// Without TLS.
     pub target: &'a Target,
     /// Name by which calls address the server (`:authority`).
@@ -49,9 +49,9 @@ pub struct Place<'a> {
 
 /// Observations of a server before a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct CallProbe {
     /// The first answer.
-    pub first: Answer,
+    pub first: GrpcAnswer,
     /// Expectation that a load has of every answer.
     pub expect: GrpcExpect,
 }
@@ -67,7 +67,7 @@ impl Rpc {
         tls: Option<&TlsOptions>,
         authority: &str,
         silence: Duration,
-    ) -> Result<Seen, String> {
+    ) -> Result<CallProbe, String> {
         // The crate `h2` speaks without TLS; a relay speaks TLS with the server.
         let relay = match (tls, target) {
             (Some(options), Target::Tcp(addr)) => {
@@ -79,7 +79,7 @@ impl Rpc {
             .as_ref()
             .map_or_else(|| target.clone(), |relay| Target::Tcp(relay.addr()));
         self.looked(
-            &Place {
+            &CallTarget {
                 target: &plain,
                 authority,
                 secure: tls.is_some(),
@@ -88,10 +88,10 @@ impl Rpc {
         )
     }
 
-    fn looked(&self, place: &Place<'_>, silence: Duration) -> Result<Seen, String> {
+    fn looked(&self, place: &CallTarget<'_>, silence: Duration) -> Result<CallProbe, String> {
         let path = &self.call.path;
         let client = Client::connect(place.target, place.authority, place.secure, silence)?;
-        let sent = Sent::message(path, &self.call.metadata, &self.call.message);
+        let sent = GrpcRequest::message(path, &self.call.metadata, &self.call.message);
         let mut answers = Vec::with_capacity(SAMPLES);
         for _ in 0..SAMPLES {
             let answer = client
@@ -104,17 +104,17 @@ impl Rpc {
             content: self.content(&answers),
             ..self.expect.clone()
         };
-        Ok(Seen {
+        Ok(CallProbe {
             first: answers.swap_remove(0),
             expect,
         })
     }
 
     /// Is it an answer as it must be?
-    fn check(&self, answer: &Answer) -> Result<(), String> {
+    fn check(&self, answer: &GrpcAnswer) -> Result<(), String> {
         let path = &self.call.path;
-        if answer.code() == Some(Status::UNIMPLEMENTED)
-            && self.expect.status != Status::UNIMPLEMENTED
+        if answer.code() == Some(GrpcStatus::UNIMPLEMENTED)
+            && self.expect.status != GrpcStatus::UNIMPLEMENTED
         {
             let text = match answer.text.as_str() {
                 "" => String::new(),
@@ -122,7 +122,7 @@ impl Rpc {
             };
             return Err(format!(
                 "the server has no method {path}, status {}{text}",
-                Status::UNIMPLEMENTED
+                GrpcStatus::UNIMPLEMENTED
             ));
         }
         answer
@@ -175,7 +175,7 @@ impl Rpc {
     }
 
     /// Returns what the messages of all further answers must be.
-    fn content(&self, answers: &[Answer]) -> Expect {
+    fn content(&self, answers: &[GrpcAnswer]) -> Expect {
         let all: Vec<Vec<u8>> = answers
             .iter()
             .map(|answer| answer.messages.concat())
@@ -200,7 +200,7 @@ impl Rpc {
     /// # Errors
     /// When it does not answer, or wrongly, in words.
     pub fn dialogue(&self, addr: SocketAddr, endpoint: &Endpoint<'_>) -> Result<Dialogue, String> {
-        let place = Place {
+        let place = CallTarget {
             target: &Target::Tcp(addr),
             authority: endpoint.authority,
             secure: endpoint.tls,

@@ -1,6 +1,6 @@
 //! `.proto` files: which methods there are, and messages as JSON.
 
-use super::output::Output;
+use super::output::AnswerType;
 use miette::{Report, Result, miette};
 use prost::Message;
 use prost_reflect::{
@@ -159,8 +159,8 @@ impl Method {
 
     /// Kind of the answers' messages.
     #[must_use]
-    pub fn answers(&self) -> Output {
-        Output {
+    pub fn answers(&self) -> AnswerType {
+        AnswerType {
             descriptors: self.it.parent_pool().encode_to_vec(),
             name: self.it.output().full_name().to_owned(),
         }
@@ -176,7 +176,7 @@ fn parse(kind: MessageDescriptor, json: &str) -> Result<Vec<u8>, String> {
     Ok(message.encode_to_vec())
 }
 
-impl Output {
+impl AnswerType {
     /// Descriptor of the message's kind.
     fn kind(&self) -> Result<MessageDescriptor, String> {
         let pool =

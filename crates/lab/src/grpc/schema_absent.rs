@@ -1,7 +1,7 @@
 //! In the place of `schema` where protox and prost-reflect are left out: no `.proto` file is read, and of messages only
 //! their bytes are known. Calls are made as ever.
 
-use super::output::Output;
+use super::output::AnswerType;
 use miette::{Result, miette};
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -67,7 +67,7 @@ impl Method {
 
     /// There is none.
     #[must_use]
-    pub fn answers(&self) -> Output {
+    pub fn answers(&self) -> AnswerType {
         match self.0 {}
     }
 }
@@ -75,7 +75,7 @@ impl Method {
 /// Said to another prony that asks one which cannot read messages.
 const UNREAD: &str = "this prony was built without `proto`, which reads messages";
 
-impl Output {
+impl AnswerType {
     /// Reads nothing.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ mod tests {
         let help = refused.help().expect("a way out").to_string();
         assert!(help.contains("--features proto"), "{help}");
         // As another prony may send it.
-        let output = Output {
+        let output = AnswerType {
             descriptors: Vec::new(),
             name: "a.B".to_owned(),
         };

@@ -1,7 +1,7 @@
 //! Servers on this machine.
 
 use super::attached::AttachedServer;
-use super::spawned::{Place, SpawnedServer};
+use super::spawned::{ServerEndpoint, SpawnedServer};
 use super::{Host, Started, Watched, Watcher};
 use crate::builder::{BuildError, Builder, Built};
 use crate::catalog::Server;
@@ -115,8 +115,8 @@ impl LocalHost {
         let fixture = Fixture::set_up_at(contract, &self.scratch, upstream.map(|it| it.own))
             .map_err(|error| cannot(&error))?;
         let (addr, port) = address(at)?;
-        let place =
-            Place::new(addr, (key, http2), &self.scratch).map_err(|error| cannot(&error))?;
+        let place = ServerEndpoint::new(addr, (key, http2), &self.scratch)
+            .map_err(|error| cannot(&error))?;
         let (certificate, private_key) = place.files();
         let cpus = match role {
             Role::Server => &self.placement.server,

@@ -15,7 +15,7 @@ use crate::contract::Depth;
 use crate::placement::Placement;
 use crate::side::{Candidate, Http2, Running};
 use crate::tree::{Root, cpu_time};
-use crate::watch::Sample;
+use crate::watch::ProcessSample;
 use crate::workload::Workload;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
@@ -177,7 +177,7 @@ pub struct Watched {
     /// How many CPUs these are.
     pub cpus: usize,
     /// The server at every window, both ends included.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<ProcessSample>,
     /// The generator is on another machine.
     #[serde(default)]
     pub apart: bool,

@@ -2,13 +2,13 @@
 
 use super::VerifySpec;
 use crate::as_given::AsGiven;
-use crate::contract::{Fixture, Inspection, Wanted, Way};
+use crate::contract::{Fixture, HttpEndpoint, Inspection, Wanted};
 use crate::side::Http2;
 use crate::workload::{Endpoint, Workload};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Target};
 use prony_record::Load;
-use prony_record::load::Over;
+use prony_record::load::Protocol;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -21,7 +21,7 @@ pub(super) struct Reached<'a> {
     /// The `Host` field of HTTP/1.1, and `:authority` of HTTP/2.
     pub authority: &'a str,
     /// HTTP variant for which the server was started; None: it follows from `tls` and the verification's HTTP/2.
-    pub over: Option<Over>,
+    pub over: Option<Protocol>,
     /// None: without TLS.
     pub tls: Option<&'a TlsOptions>,
     /// The folder that it serves, or the upstream that it queries.
@@ -34,15 +34,15 @@ pub(super) struct Reached<'a> {
 
 impl Reached<'_> {
     /// How a verifier of contracts speaks with it.
-    pub fn way(&self, http2: Option<Http2>) -> Way<'_> {
+    pub fn way(&self, http2: Option<Http2>) -> HttpEndpoint<'_> {
         let address = match self.target {
             Target::Tcp(address) => Some(address),
             Target::Unix(_) => None,
         };
-        Way {
+        HttpEndpoint {
             over: self
                 .over
-                .unwrap_or_else(|| Over::of(self.tls.is_some(), http2.is_some())),
+                .unwrap_or_else(|| Protocol::of(self.tls.is_some(), http2.is_some())),
             authority: self.authority,
             tls: address.zip(self.tls),
             window: http2.map(|http2| http2.window),
@@ -137,10 +137,10 @@ mod tests {
             expected_failures: None,
         };
         // Whoever checks it need not say so again.
-        assert_eq!(reached(Some(Over::H2c)).way(None).over, Over::H2c);
+        assert_eq!(reached(Some(Protocol::H2c)).way(None).over, Protocol::H2c);
         // Another program's server speaks what it is asked for.
-        assert_eq!(reached(None).way(None).over, Over::Plain);
+        assert_eq!(reached(None).way(None).over, Protocol::Plain);
         let http2 = Some(Http2 { window: 65_535 });
-        assert_eq!(reached(None).way(http2).over, Over::H2c);
+        assert_eq!(reached(None).way(http2).over, Protocol::H2c);
     }
 }

@@ -12,7 +12,7 @@ use crate::relay::Relay;
 use crate::tree::Root;
 use prony_engine::protocol::{h2, tls};
 use prony_engine::{Dialogue, Nanos, Target, clock};
-use prony_record::load::{KeyKind, Over};
+use prony_record::load::{KeyKind, Protocol};
 use prony_record::{Failure, Load, Step};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -31,7 +31,7 @@ pub struct SpawnedServer {
     pub(super) _cleanup: Option<AtEnd>,
     /// None: it was told where to listen. After `process`: given back when that has ended.
     pub(super) _port: Option<Port>,
-    pub(super) place: Place,
+    pub(super) place: ServerEndpoint,
     pub(super) command: Vec<String>,
     pub(super) ready: Duration,
     pub(super) fixture: Fixture,
@@ -40,11 +40,11 @@ pub struct SpawnedServer {
 
 /// Where a server listens, and how it is spoken to there.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ServerEndpoint {
     pub(super) addr: SocketAddr,
     /// Where it is verified: there, or at a relay on another machine.
     reached: SocketAddr,
-    over: Over,
+    over: Protocol,
     authority: String,
     /// Over TLS.
     secured: Option<Secured>,
@@ -59,7 +59,7 @@ struct Secured {
     relay: Relay,
 }
 
-impl Place {
+impl ServerEndpoint {
     /// A server at this address; over TLS it is given a certificate with such a key, in files below `scratch`.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Place {
         (key, http2): (Option<KeyKind>, bool),
         scratch: &Path,
     ) -> Result<Self, String> {
-        let over = Over::of(key.is_some(), http2);
+        let over = Protocol::of(key.is_some(), http2);
         let secured = key.map(|key| {
             let certificate = Certificate::below(scratch, key)?;
             let options = certificate.options(http2);
@@ -93,7 +93,7 @@ impl Place {
     }
 
     /// HTTP variant, as manifests name it.
-    pub(super) fn over(&self) -> Over {
+    pub(super) fn over(&self) -> Protocol {
         self.over
     }
 

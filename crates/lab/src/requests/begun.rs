@@ -63,7 +63,7 @@ fn mean_steps(mix: &Mix) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::{for_requests, on_connections};
-    use crate::requests::{Server, parse};
+    use crate::requests::{ServerFacts, parse};
     use crate::source::Source;
     use prony_engine::protocol::Mix;
     use prony_record::{Extent, Load};
@@ -71,7 +71,7 @@ mod tests {
 
     fn mix(text: &str) -> Mix {
         let source = Source::new("it.toml", text.to_owned());
-        parse(&source, Path::new(""), &Server::anywhere()).unwrap()
+        parse(&source, Path::new(""), &ServerFacts::anywhere()).unwrap()
     }
 
     fn sessions() -> Mix {

@@ -1,9 +1,11 @@
 //! Expectations of answers.
 
-use super::template::Place;
-use super::{Reading, is_token};
+use super::template::TemplatePosition;
+use super::{RequestFileReader, is_token};
 use crate::source::Mistake;
-use prony_engine::protocol::mix::{Expected, JsonPath, JsonValue, Own, Part, Piece, Schema};
+use prony_engine::protocol::mix::{
+    Expected, JsonPath, JsonValue, Own, Piece, ResponsePart, Schema,
+};
 use prony_record::inert;
 use regex::bytes::Regex;
 use serde::Deserialize;
@@ -24,7 +26,7 @@ pub(super) struct ExpectKeys {
     schema: Option<Spanned<Value>>,
 }
 
-impl Reading<'_> {
+impl RequestFileReader<'_> {
     pub(super) fn expected(&mut self, keys: &ExpectKeys) -> Result<Expected, Mistake> {
         let status = match &keys.status {
             None => Vec::new(),
@@ -43,7 +45,7 @@ impl Reading<'_> {
             }
             match self.own(value)? {
                 Some(text) => own.push(Own {
-                    part: Part::Header(name.clone()),
+                    part: ResponsePart::Header(name.clone()),
                     text,
                 }),
                 None => {
@@ -56,7 +58,7 @@ impl Reading<'_> {
         if let Some(text) = &keys.body {
             match self.own(text)? {
                 Some(text) => own.push(Own {
-                    part: Part::Body,
+                    part: ResponsePart::Body,
                     text,
                 }),
                 None => body = Some(text.get_ref().clone().into()),
@@ -66,7 +68,7 @@ impl Reading<'_> {
         for text in self.texts(keys.contains.as_ref())? {
             match self.own(&text)? {
                 Some(text) => own.push(Own {
-                    part: Part::Contains,
+                    part: ResponsePart::Contains,
                     text,
                 }),
                 None => contains.push(text.into_inner().into_bytes()),
@@ -90,7 +92,7 @@ impl Reading<'_> {
             };
             match self.json(value)? {
                 Json::Own(text) => own.push(Own {
-                    part: Part::Json(path),
+                    part: ResponsePart::Json(path),
                     text,
                 }),
                 Json::Fixed(value) => json.push(JsonValue { path, value }),
@@ -144,7 +146,7 @@ impl Reading<'_> {
     /// A text with values of the request in it; none without any.
     fn own(&mut self, text: &Spanned<String>) -> Result<Option<Vec<Piece>>, Mistake> {
         match text.get_ref().contains("{{") {
-            true => self.template(text, Place::Expected).map(Some),
+            true => self.template(text, TemplatePosition::Expected).map(Some),
             false => Ok(None),
         }
     }

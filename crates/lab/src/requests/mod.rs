@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use table::Tables;
-use template::{Kind, Place};
+use template::{BodyFormat, TemplatePosition};
 use toml::Spanned;
 
 /// Why a file of requests cannot be used.
@@ -49,7 +49,7 @@ impl From<Mistake> for RequestsError {
 
 /// Facts about a server that the requests to it depend on.
 #[derive(Debug, Clone)]
-pub struct Server {
+pub struct ServerFacts {
     /// The `Host` field.
     pub host: String,
     /// Prefix of every path; empty, or it begins with a slash and ends without one.
@@ -62,7 +62,7 @@ pub struct Server {
     pub shares: Shares,
 }
 
-impl Server {
+impl ServerFacts {
     /// Any server, whose name is said later: see [`Mix::for_host`].
     #[must_use]
     pub fn anywhere() -> Self {
@@ -139,7 +139,7 @@ impl Folder<'_> {
 }
 
 /// A file that is being read.
-struct Reading<'a> {
+struct RequestFileReader<'a> {
     source: &'a Source,
     /// The folder that its paths are seen from.
     folder: Folder<'a>,
@@ -148,7 +148,7 @@ struct Reading<'a> {
     taken: Names,
 }
 
-impl Reading<'_> {
+impl RequestFileReader<'_> {
     /// A mistake at a place.
     fn wrong(&self, at: Range<usize>, what: impl Into<String>, help: Option<&str>) -> Mistake {
         let title = "the requests are not right";
@@ -161,7 +161,7 @@ impl Reading<'_> {
 ///
 /// # Errors
 /// The first mistake, with its place.
-pub fn read(path: &Path, server: &Server) -> Result<Mix, RequestsError> {
+pub fn read(path: &Path, server: &ServerFacts) -> Result<Mix, RequestsError> {
     let source = Source::read(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     Ok(parse(&source, folder, server)?)
@@ -171,7 +171,7 @@ pub fn read(path: &Path, server: &Server) -> Result<Mix, RequestsError> {
 ///
 /// # Errors
 /// The first mistake, with its place.
-pub fn parse(source: &Source, folder: &Path, server: &Server) -> Result<Mix, Mistake> {
+pub fn parse(source: &Source, folder: &Path, server: &ServerFacts) -> Result<Mix, Mistake> {
     parse_in(source, Folder::Disk(folder), server)
 }
 
@@ -179,9 +179,9 @@ pub fn parse(source: &Source, folder: &Path, server: &Server) -> Result<Mix, Mis
 ///
 /// # Errors
 /// The first mistake, with its place.
-pub fn parse_in(source: &Source, folder: Folder<'_>, server: &Server) -> Result<Mix, Mistake> {
+pub fn parse_in(source: &Source, folder: Folder<'_>, server: &ServerFacts) -> Result<Mix, Mistake> {
     let file: File = source.parse()?;
-    let mut reading = Reading {
+    let mut reading = RequestFileReader {
         source,
         folder,
         tables: Tables::default(),
@@ -232,13 +232,13 @@ pub fn parse_in(source: &Source, folder: Folder<'_>, server: &Server) -> Result<
     Ok(reading.mix(requests, sessions, sample, server))
 }
 
-impl Reading<'_> {
+impl RequestFileReader<'_> {
     fn mix(
         self,
         requests: Vec<MixRequest>,
         sessions: Vec<MixSession>,
         sample: u32,
-        server: &Server,
+        server: &ServerFacts,
     ) -> Mix {
         Mix {
             requests,
@@ -268,7 +268,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn request(&mut self, keys: &RequestKeys, server: &Server) -> Result<MixRequest, Mistake> {
+    fn request(&mut self, keys: &RequestKeys, server: &ServerFacts) -> Result<MixRequest, Mistake> {
         let name = keys.name.get_ref();
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/');
         if name.is_empty() || !name.chars().all(plain) {
@@ -299,7 +299,7 @@ impl Reading<'_> {
             return Err(self.wrong(keys.path.span(), what, Some(help)));
         }
         let mut pieces = vec![text(server.prefix.as_str())];
-        pieces.extend(self.template(&keys.path, Place::Path)?);
+        pieces.extend(self.template(&keys.path, TemplatePosition::Path)?);
         let mut headers = Vec::new();
         for (name, value) in &keys.headers {
             if !is_token(name)
@@ -315,7 +315,10 @@ impl Reading<'_> {
                 let help = "leave it out: Content-Length is made from the body";
                 return Err(self.wrong(value.span(), what, Some(help)));
             }
-            headers.push((name.clone(), self.template(value, Place::Header)?));
+            headers.push((
+                name.clone(),
+                self.template(value, TemplatePosition::Header)?,
+            ));
         }
         let body = match (&keys.body, &keys.body_file, &keys.body_base64) {
             (Some(_), Some(file), _) => {
@@ -338,8 +341,8 @@ impl Reading<'_> {
                 let content_type = fields
                     .find(|(name, _)| name.eq_ignore_ascii_case("content-type"))
                     .map(|(_, value)| value.get_ref().as_str());
-                let kind = Kind::of(content_type, body.get_ref());
-                self.template(body, Place::Body(kind))?
+                let kind = BodyFormat::of(content_type, body.get_ref());
+                self.template(body, TemplatePosition::Body(kind))?
             }
             (None, Some(file), None) => {
                 let bytes = self.folder.read(file.get_ref());

@@ -5,12 +5,12 @@
 #[derive(Debug)]
 struct Name {
     name: String,
-    value: Named,
+    value: NameSource,
 }
 
 /// Value that a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum NameSource {
     /// Value that a step takes from an answer, remembered in the name's place.
     Taken,
     /// Value that a request draws, remembered in the name's place.
@@ -45,23 +45,24 @@ impl Names {
 
     /// Adds what is taken from an answer.
     pub(super) fn push(&mut self, name: String) {
-        self.name(name, Named::Taken);
+        self.name(name, NameSource::Taken);
     }
 
     /// Adds a name, and gives its place.
-    pub(super) fn name(&mut self, name: String, value: Named) -> usize {
+    pub(super) fn name(&mut self, name: String, value: NameSource) -> usize {
         self.0.push(Name { name, value });
         self.0.len() - 1
     }
 
     /// Place of a name, and the value that it stands for; None for an unknown name.
-    pub(super) fn get(&self, name: &str) -> Option<(usize, &Named)> {
+    pub(super) fn get(&self, name: &str) -> Option<(usize, &NameSource)> {
         let at = self.0.iter().position(|one| one.name == name)?;
         Some((at, &self.0[at].value))
     }
 
     /// Does a request name a value so?
     pub(super) fn is_named(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|(_, it)| *it != Named::Taken)
+        self.get(name)
+            .is_some_and(|(_, it)| *it != NameSource::Taken)
     }
 }

@@ -1,11 +1,11 @@
 //! A server's log, sent again at its own times: in its order, as fast as it came or a multiple of that.
 
-use super::Server;
+use super::ServerFacts;
 use super::from::access_log::{has_no_body, lines_of, timed};
-use super::from::{Sent, free_name};
+use super::from::{FoundRequest, free_name};
 use prony_engine::protocol::Mix;
 use prony_engine::protocol::mix::{
-    Column, Expected, MixRequest, Piece, Recorded, RecordedRequest, SAMPLE, Table,
+    Column, Expected, MixRequest, Piece, Recorded, RecordedRequest, SAMPLE, ValueTable,
 };
 use prony_record::{Nanos, SECOND, Span, Stage};
 use regex::bytes::Regex;
@@ -47,7 +47,7 @@ pub fn replay(
     log: &str,
     speed: f64,
     mix: Option<Mix>,
-    server: &Server,
+    server: &ServerFacts,
 ) -> Result<Replay, ReplayError> {
     let (mut lines, mut notes) = match mix {
         Some(_) => timed(log, |_| Ok(())),
@@ -95,7 +95,7 @@ fn due(timed: &[(i64, RecordedRequest)], speed: f64) -> Vec<Nanos> {
 }
 
 /// The method of a request and its path without the query.
-fn place(sent: &Sent) -> (&str, &str) {
+fn place(sent: &FoundRequest) -> (&str, &str) {
     let path = sent.path.split('?').next().unwrap_or_default();
     (&sent.method, path)
 }
@@ -110,12 +110,12 @@ struct Group<'a> {
 }
 
 /// A mix of the requests of the log itself, and which of them each line is.
-fn alone(lines: &[(i64, Sent)], server: &Server) -> (Mix, Vec<RecordedRequest>) {
+fn alone(lines: &[(i64, FoundRequest)], server: &ServerFacts) -> (Mix, Vec<RecordedRequest>) {
     let mut counts: HashMap<(&str, &str), usize> = HashMap::new();
     for (_, sent) in lines {
         *counts.entry(place(sent)).or_default() += 1;
     }
-    let often = |sent: &Sent| counts[&place(sent)] * NAMED >= lines.len();
+    let often = |sent: &FoundRequest| counts[&place(sent)] * NAMED >= lines.len();
     let mut kinds: HashMap<(&str, Option<&str>), u32> = HashMap::new();
     let mut names = BTreeSet::new();
     let mut groups: Vec<(MixRequest, Group<'_>)> = Vec::new();
@@ -164,7 +164,7 @@ fn alone(lines: &[(i64, Sent)], server: &Server) -> (Mix, Vec<RecordedRequest>) 
             let failed = group.failed.iter().map(|&status| (status, status));
             request.expected.status = std::iter::once((100, 399)).chain(failed).collect();
         }
-        mix.tables.push(Table {
+        mix.tables.push(ValueTable {
             name: request.name.clone(),
             columns: vec![group.paths],
             once: false,
@@ -175,7 +175,7 @@ fn alone(lines: &[(i64, Sent)], server: &Server) -> (Mix, Vec<RecordedRequest>) 
 }
 
 /// A request for the paths of a table.
-fn request(name: String, method: &str, table: usize, server: &Server) -> MixRequest {
+fn request(name: String, method: &str, table: usize, server: &ServerFacts) -> MixRequest {
     MixRequest {
         name,
         method: method.to_owned(),
@@ -192,7 +192,7 @@ fn request(name: String, method: &str, table: usize, server: &Server) -> MixRequ
 
 /// Keeps the lines that are a request of the mix; gives which of them each is.
 fn onto(
-    lines: &mut Vec<(i64, Sent)>,
+    lines: &mut Vec<(i64, FoundRequest)>,
     mix: &Mix,
     prefix: &str,
     notes: &mut Vec<String>,
@@ -299,9 +299,9 @@ mod tests {
             line(11, "HEAD /", 200),
         ];
         let log = log.concat() + "nonsense\n";
-        let server = Server {
+        let server = ServerFacts {
             prefix: "/v1".into(),
-            ..Server::anywhere()
+            ..ServerFacts::anywhere()
         };
         let Replay { mix, notes } = replay(&log, 2.0, None, &server).unwrap();
         let recorded = mix.recorded.as_ref().unwrap();
@@ -343,7 +343,9 @@ mod tests {
         let rare = (0..150).map(|n| line(1, &format!("GET /rare/{n}"), 200));
         let often = (0..50).map(|_| line(2, "GET /often", 200));
         let log: String = rare.chain(often).collect();
-        let mix = replay(&log, 1.0, None, &Server::anywhere()).unwrap().mix;
+        let mix = replay(&log, 1.0, None, &ServerFacts::anywhere())
+            .unwrap()
+            .mix;
         let names: Vec<&str> = mix.requests.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["get-others", "get-often"]);
         assert_eq!(mix.tables[0].columns[0].len(), 150);
@@ -362,7 +364,7 @@ path = "/orders"
 body = "{}"
 "#;
         let source = Source::new("shop.toml", file);
-        let server = Server::anywhere();
+        let server = ServerFacts::anywhere();
         let mix = super::super::parse(&source, Path::new(""), &server).unwrap();
         let log = [
             line(1, "POST /orders", 201),
@@ -385,7 +387,7 @@ body = "{}"
 
     #[test]
     fn what_cannot_be_replayed() {
-        let server = Server::anywhere();
+        let server = ServerFacts::anywhere();
         let nothing = replay("POST / 1", 1.0, None, &server).unwrap_err();
         assert!(
             nothing

@@ -2,11 +2,11 @@
 
 use super::expect::pointer;
 use super::template::KNOWN;
-use super::{Reading, RequestKeys, Server, is_token};
+use super::{RequestFileReader, RequestKeys, ServerFacts, is_token};
 use crate::source::Mistake;
 use prony_engine::clock;
 use prony_engine::protocol::mix::{
-    CYCLE, MixRequest, MixSession, MixStep, Origin, Shares, Take, Think, exact_shares,
+    CYCLE, MixRequest, MixSession, MixStep, Shares, Take, Think, ValueOrigin, exact_shares,
 };
 use prony_record::Span;
 use regex::bytes::Regex;
@@ -41,7 +41,7 @@ pub(super) struct TakeKeys {
     regex: Option<Spanned<String>>,
 }
 
-impl Reading<'_> {
+impl RequestFileReader<'_> {
     /// A request that is no step has nothing that only steps have.
     pub(super) fn stands_alone(&self, keys: &RequestKeys) -> Result<(), Mistake> {
         let take = keys.take.values().map(Spanned::span);
@@ -60,7 +60,7 @@ impl Reading<'_> {
     pub(super) fn sessions(
         &mut self,
         all: &[Spanned<SessionKeys>],
-        server: &Server,
+        server: &ServerFacts,
         requests: &mut Vec<MixRequest>,
     ) -> Result<Vec<MixSession>, Mistake> {
         let mut sessions: Vec<MixSession> = Vec::new();
@@ -87,7 +87,7 @@ impl Reading<'_> {
     fn session(
         &mut self,
         keys: &SessionKeys,
-        server: &Server,
+        server: &ServerFacts,
         requests: &mut Vec<MixRequest>,
     ) -> Result<MixSession, Mistake> {
         if keys.step.is_empty() {
@@ -180,7 +180,7 @@ impl Reading<'_> {
         Ok(takes)
     }
 
-    fn origin(&self, keys: &Spanned<TakeKeys>) -> Result<Origin, Mistake> {
+    fn origin(&self, keys: &Spanned<TakeKeys>) -> Result<ValueOrigin, Mistake> {
         let TakeKeys {
             json,
             header,
@@ -189,18 +189,18 @@ impl Reading<'_> {
         } = keys.get_ref();
         match (json, header, cookie, regex) {
             (Some(path), None, None, None) => match pointer(path.get_ref()) {
-                Some(pointer) => Ok(Origin::Json(path.get_ref().clone(), pointer)),
+                Some(pointer) => Ok(ValueOrigin::Json(path.get_ref().clone(), pointer)),
                 None => Err(self.wrong(path.span(), "is not a path such as $.items[0].id", None)),
             },
             (None, Some(name), None, None) if is_token(name.get_ref()) => {
-                Ok(Origin::Header(name.get_ref().clone()))
+                Ok(ValueOrigin::Header(name.get_ref().clone()))
             }
             (None, Some(name), None, None) => {
                 Err(self.wrong(name.span(), "is not the name of a header field", None))
             }
-            (None, None, Some(name), None) => Ok(Origin::Cookie(name.get_ref().clone())),
+            (None, None, Some(name), None) => Ok(ValueOrigin::Cookie(name.get_ref().clone())),
             (None, None, None, Some(text)) => match Regex::new(text.get_ref()) {
-                Ok(_) => Ok(Origin::Regex(text.get_ref().clone())),
+                Ok(_) => Ok(ValueOrigin::Regex(text.get_ref().clone())),
                 Err(error) => {
                     let last = error.to_string();
                     let last = last.lines().last().unwrap_or_default().to_owned();

@@ -1,24 +1,24 @@
 //! CSV files that values come from: read once, and only the columns that are used.
 
 use super::Folder;
-use super::template::Encoding;
+use super::template::ValueEncoding;
 use crate::source::did_you_mean;
-use prony_engine::protocol::mix::{Column, Table};
+use prony_engine::protocol::mix::{Column, ValueTable};
 use std::path::Path;
 
 /// A file with the columns that are used so far.
-struct Known {
+struct TableFile {
     file: String,
     names: Vec<String>,
     rows: Vec<csv::StringRecord>,
     /// Number of each column in the file, and how its values are written.
-    used: Vec<(usize, Encoding)>,
-    table: Table,
+    used: Vec<(usize, ValueEncoding)>,
+    table: ValueTable,
 }
 
 /// All files that are used.
 #[derive(Default)]
-pub(super) struct Tables(Vec<Known>);
+pub(super) struct Tables(Vec<TableFile>);
 
 /// Description of a mistake, and of what may help.
 pub(super) type Wrong = (String, Option<String>);
@@ -31,7 +31,7 @@ impl Tables {
         file: &str,
         column: &str,
         once: bool,
-        encoding: Encoding,
+        encoding: ValueEncoding,
     ) -> Result<(usize, usize), Wrong> {
         let at = match self.0.iter().position(|known| known.file == file) {
             Some(at) => at,
@@ -71,12 +71,12 @@ impl Tables {
         Ok((at, known.used.len() - 1))
     }
 
-    pub(super) fn finish(self) -> Vec<Table> {
+    pub(super) fn finish(self) -> Vec<ValueTable> {
         self.0.into_iter().map(|known| known.table).collect()
     }
 }
 
-fn open(folder: Folder<'_>, file: &str) -> Result<Known, Wrong> {
+fn open(folder: Folder<'_>, file: &str) -> Result<TableFile, Wrong> {
     let wrong = |error: csv::Error| (format!("cannot read {file}: {error}"), None);
     let bytes = folder
         .read(Path::new(file))
@@ -90,12 +90,12 @@ fn open(folder: Folder<'_>, file: &str) -> Result<Known, Wrong> {
         let what = format!("{file} has no rows: the first line has the names of the columns");
         return Err((what, None));
     }
-    Ok(Known {
+    Ok(TableFile {
         file: file.to_owned(),
         names,
         rows,
         used: Vec::new(),
-        table: Table {
+        table: ValueTable {
             name: file.to_owned(),
             columns: Vec::new(),
             once: false,

@@ -1,7 +1,7 @@
 //! `{{…}}` in paths, headers and bodies: compiled once.
 
-use super::Reading;
-use super::names::Named;
+use super::RequestFileReader;
+use super::names::NameSource;
 use super::table::Wrong;
 use crate::source::{Mistake, did_you_mean};
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -15,20 +15,20 @@ pub(super) const KNOWN: [&str; 6] = ["int", "uuid", "row", "seq", "now", "base64
 
 /// Where a template stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TemplatePosition {
     /// A path or query.
     Path,
     /// The value of a header field.
     Header,
     /// A body of this kind.
-    Body(Kind),
+    Body(BodyFormat),
     /// An expectation of an answer.
     Expected,
 }
 
 /// Kinds of bodies that say how values are written in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BodyFormat {
     /// JSON: values inside its strings are escaped.
     Json,
     /// The fields of a form: values are percent-encoded.
@@ -37,7 +37,7 @@ pub(super) enum Kind {
     Plain,
 }
 
-impl Kind {
+impl BodyFormat {
     /// By the `Content-Type`, if there is one; else a text that begins as a JSON object or array is JSON.
     pub(super) fn of(content_type: Option<&str>, body: &str) -> Self {
         match content_type.map(str::to_ascii_lowercase) {
@@ -51,7 +51,7 @@ impl Kind {
 
 /// How the values of tables are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Encoding {
+pub(super) enum ValueEncoding {
     /// Unchanged.
     Plain,
     /// Unchanged, on one line.
@@ -69,7 +69,7 @@ pub(super) const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-impl Encoding {
+impl ValueEncoding {
     /// The same for a value that is known only during a load. It has no control characters.
     fn written(self) -> Written {
         match self {
@@ -99,12 +99,12 @@ impl Encoding {
 /// Where the compiling of a template is: in a JSON body, whether inside a string.
 #[derive(Debug)]
 struct Cursor {
-    place: Place,
+    place: TemplatePosition,
     in_string: bool,
 }
 
 impl Cursor {
-    fn new(place: Place) -> Self {
+    fn new(place: TemplatePosition) -> Self {
         Self {
             place,
             in_string: false,
@@ -113,7 +113,7 @@ impl Cursor {
 
     /// Goes past a text.
     fn pass(&mut self, text: &str) {
-        if self.place != Place::Body(Kind::Json) {
+        if self.place != TemplatePosition::Body(BodyFormat::Json) {
             return;
         }
         let mut escaped = false;
@@ -128,12 +128,14 @@ impl Cursor {
     }
 
     /// How a table's value is written here.
-    fn encoding(&self) -> Encoding {
+    fn encoding(&self) -> ValueEncoding {
         match self.place {
-            Place::Path | Place::Body(Kind::Form) => Encoding::Percent,
-            Place::Header => Encoding::Line,
-            Place::Body(Kind::Json) if self.in_string => Encoding::Json,
-            Place::Body(_) | Place::Expected => Encoding::Plain,
+            TemplatePosition::Path | TemplatePosition::Body(BodyFormat::Form) => {
+                ValueEncoding::Percent
+            }
+            TemplatePosition::Header => ValueEncoding::Line,
+            TemplatePosition::Body(BodyFormat::Json) if self.in_string => ValueEncoding::Json,
+            TemplatePosition::Body(_) | TemplatePosition::Expected => ValueEncoding::Plain,
         }
     }
 }
@@ -175,9 +177,9 @@ fn literal(inside: &str) -> Option<&str> {
 }
 
 /// A text between values as it is sent: in a path what is not ASCII is percent-encoded.
-fn as_written(literal: &str, place: Place) -> Piece {
+fn as_written(literal: &str, place: TemplatePosition) -> Piece {
     match place {
-        Place::Path => text(utf8_percent_encode(literal, CONTROLS).to_string()),
+        TemplatePosition::Path => text(utf8_percent_encode(literal, CONTROLS).to_string()),
         _ => text(literal),
     }
 }
@@ -199,12 +201,12 @@ fn as_sent(piece: Piece) -> Result<Piece, Wrong> {
     Err((what.into(), Some(help.into())))
 }
 
-impl Reading<'_> {
+impl RequestFileReader<'_> {
     /// Compiles a template.
     pub(super) fn template(
         &mut self,
         template: &Spanned<String>,
-        place: Place,
+        place: TemplatePosition,
     ) -> Result<Vec<Piece>, Mistake> {
         let mut pieces = Vec::new();
         let mut cursor = Cursor::new(place);
@@ -222,7 +224,7 @@ impl Reading<'_> {
             let value =
                 self.value(inside.trim(), cursor.encoding())
                     .and_then(|piece| match place {
-                        Place::Expected => as_sent(piece),
+                        TemplatePosition::Expected => as_sent(piece),
                         _ => Ok(piece),
                     });
             match value {
@@ -248,7 +250,7 @@ impl Reading<'_> {
     }
 
     /// Reads the text between the braces: a value, or a name for one.
-    fn value(&mut self, inside: &str, encoding: Encoding) -> Result<Piece, Wrong> {
+    fn value(&mut self, inside: &str, encoding: ValueEncoding) -> Result<Piece, Wrong> {
         if let Some(literal) = literal(inside) {
             return Ok(text(literal));
         }
@@ -264,7 +266,7 @@ impl Reading<'_> {
     }
 
     /// `NAME = VALUE`: the value, which can be repeated by its name from here on.
-    fn named(&mut self, name: &str, value: &str, encoding: Encoding) -> Result<Piece, Wrong> {
+    fn named(&mut self, name: &str, value: &str, encoding: ValueEncoding) -> Result<Piece, Wrong> {
         if name.is_empty() || KNOWN.contains(&name) {
             let what = format!("{name:?} cannot be the name of a value");
             return Err((what, Some("such as {{id = int 1 1000}}".into())));
@@ -279,25 +281,27 @@ impl Reading<'_> {
                 let mut word = || words.next().unwrap_or_default();
                 let (file, column) = (word(), word());
                 self.taken
-                    .name(name.to_owned(), Named::Row { file, column });
+                    .name(name.to_owned(), NameSource::Row { file, column });
                 Ok(piece)
             }
             piece => {
-                let place = self.taken.name(name.to_owned(), Named::Drawn);
+                let place = self.taken.name(name.to_owned(), NameSource::Drawn);
                 Ok(Piece::Named(place, Box::new(piece)))
             }
         }
     }
 
-    fn unnamed(&mut self, inside: &str, encoding: Encoding) -> Result<Piece, Wrong> {
+    fn unnamed(&mut self, inside: &str, encoding: ValueEncoding) -> Result<Piece, Wrong> {
         let mut words = inside.split_whitespace();
         let name = words.next().unwrap_or_default();
         let words: Vec<&str> = words.collect();
         let wrong = |what: &str| Err((what.to_owned(), None));
         if let Some((place, known)) = self.taken.get(name) {
             return match (words.as_slice(), known.clone()) {
-                ([], Named::Row { file, column }) => self.row(&file, &column, false, encoding),
-                ([], Named::Taken | Named::Drawn) => Ok(Piece::Taken(place, encoding.written())),
+                ([], NameSource::Row { file, column }) => self.row(&file, &column, false, encoding),
+                ([], NameSource::Taken | NameSource::Drawn) => {
+                    Ok(Piece::Taken(place, encoding.written()))
+                }
                 _ => wrong("expected nothing after the name"),
             };
         }
@@ -339,7 +343,7 @@ impl Reading<'_> {
         file: &str,
         column: &str,
         once: bool,
-        encoding: Encoding,
+        encoding: ValueEncoding,
     ) -> Result<Piece, Wrong> {
         let (table, column) = self
             .tables
@@ -357,7 +361,7 @@ impl Reading<'_> {
                 return Err(("expected } after the value".into(), None));
             };
             // What is encoded may have any bytes.
-            pieces.push(self.value(value.trim(), Encoding::Plain)?);
+            pieces.push(self.value(value.trim(), ValueEncoding::Plain)?);
             rest = behind;
         }
         pieces.push(text(rest));

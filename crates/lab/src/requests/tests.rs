@@ -3,8 +3,8 @@ use prony_engine::protocol::mix::Piece;
 
 mod own;
 
-fn server() -> Server {
-    Server {
+fn server() -> ServerFacts {
+    ServerFacts {
         host: "h".into(),
         prefix: "/v1".into(),
         keepalive: true,

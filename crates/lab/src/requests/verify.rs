@@ -4,11 +4,11 @@
 mod line;
 mod sessions;
 
-use super::{Folder, RequestsError, Server};
+use super::{Folder, RequestsError, ServerFacts};
 use crate::contract::{Depth, SILENCE_LIMIT};
 use crate::source::{Mistake, Source};
 use crate::workload::Endpoint;
-use line::Line;
+use line::VerifyConnection;
 use prony_engine::protocol::mix::{MILLION, Think, over_h2};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::protocol::{Answer, Booked, Mix, Mixed, Session};
@@ -43,7 +43,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// How requests are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum SendMode {
     /// One after the other, each in one go.
     Whole,
     /// Each in several pieces.
@@ -54,12 +54,12 @@ pub enum Way {
     Streams,
 }
 
-impl Way {
+impl SendMode {
     /// All that can be asked for, in the order in which they are tried.
     pub const ALL: [Self; 3] = [Self::Whole, Self::Fragments, Self::Pipelined];
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for SendMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Whole => "one after the other",
@@ -76,7 +76,7 @@ pub struct Tried {
     /// The request's name.
     pub name: String,
     /// How it was sent.
-    pub way: Way,
+    pub way: SendMode,
     /// Right answers.
     pub right: usize,
     /// First mistake; none: all answers were right.
@@ -91,7 +91,7 @@ pub struct RequestFile {
     /// Requests of the file, for no host in particular.
     pub mix: Mix,
     /// How they are sent in a verification to full depth. A quick one sends them one after the other.
-    pub ways: Vec<Way>,
+    pub ways: Vec<SendMode>,
     /// The sessions of the file have pauses, which are left out where servers are compared by what they can do: with
     /// pauses the number of users would be the limit of all of them.
     pub paused: bool,
@@ -112,7 +112,11 @@ impl RequestFile {
     ///
     /// # Errors
     /// The first mistake in it, with its place.
-    pub fn read(path: &Path, server: &Server, ways: Vec<Way>) -> Result<Self, RequestsError> {
+    pub fn read(
+        path: &Path,
+        server: &ServerFacts,
+        ways: Vec<SendMode>,
+    ) -> Result<Self, RequestsError> {
         let source = Source::read(path)?;
         let folder = Folder::Disk(path.parent().unwrap_or(Path::new("")));
         Ok(Self::of(&source, folder, server, ways)?)
@@ -125,8 +129,8 @@ impl RequestFile {
     pub fn of(
         source: &Source,
         folder: Folder<'_>,
-        server: &Server,
-        ways: Vec<Way>,
+        server: &ServerFacts,
+        ways: Vec<SendMode>,
     ) -> Result<Self, Mistake> {
         Ok(Self {
             file: inert::line(source.name()).into_owned(),
@@ -159,7 +163,7 @@ impl RequestFile {
     ) -> Result<(), String> {
         let ((target, tls), (depth, seed)) = (place, how);
         let ways = match depth {
-            Depth::Quick => &[Way::Whole],
+            Depth::Quick => &[SendMode::Whole],
             Depth::Full | Depth::Thorough => self.ways.as_slice(),
         };
         let mix = self.mix(endpoint, true)?;
@@ -173,7 +177,9 @@ impl RequestFile {
             None => Ok(()),
             Some((wrong, name, way)) => {
                 let help = match way {
-                    Way::Pipelined | Way::Streams => "; --no-pipelining leaves this way out",
+                    SendMode::Pipelined | SendMode::Streams => {
+                        "; --no-pipelining leaves this way out"
+                    }
                     _ => "",
                 };
                 Err(format!("{} ({name}, {way}): {wrong}{help}", self.file))
@@ -211,7 +217,7 @@ pub fn verify(
     tls: Option<&TlsOptions>,
     seed: u64,
     silence: Duration,
-    ways: &[Way],
+    ways: &[SendMode],
     told: Told<'_>,
 ) -> Vec<Tried> {
     let mut all = Vec::new();
@@ -228,10 +234,10 @@ pub fn verify(
             let mut mixed = Mixed::new(&searched, seed.wrapping_add(nth), 0, 1);
             mixed.only(kind);
             mixed.count_from(count_from(seed, attempts.next().unwrap_or_default()));
-            let mut seen = Seen::default();
+            let mut seen = SessionResults::default();
             // What is pipelined over HTTP/1.1 goes over streams of its own.
             let way = match (way, mix.http2) {
-                (Way::Pipelined, Some(_)) => Way::Streams,
+                (SendMode::Pipelined, Some(_)) => SendMode::Streams,
                 _ => way,
             };
             let how = ((target, tls), silence, way);
@@ -260,22 +266,22 @@ pub fn verify(
 }
 
 /// Where the server is, how long it may say nothing, and how it is asked.
-type How<'a> = ((&'a Target, Option<&'a TlsOptions>), Duration, Way);
+type How<'a> = ((&'a Target, Option<&'a TlsOptions>), Duration, SendMode);
 
 fn attempt<S: Session>(
     session: &mut S,
     (place, silence, way): How<'_>,
-    seen: &mut Seen,
+    seen: &mut SessionResults,
 ) -> io::Result<()> {
-    let mut open: Option<Line<S>> = None;
+    let mut open: Option<VerifyConnection<S>> = None;
     let at_once = match way {
-        Way::Pipelined | Way::Streams => REPEATS,
-        Way::Whole | Way::Fragments => 1,
+        SendMode::Pipelined | SendMode::Streams => REPEATS,
+        SendMode::Whole | SendMode::Fragments => 1,
     };
     for _ in (0..REPEATS).step_by(at_once) {
         let mut line = match open.take() {
             Some(line) => line,
-            None => Line::open(session, place, silence, seen)?,
+            None => VerifyConnection::open(session, place, silence, seen)?,
         };
         line.ask(session, at_once, way, seen)?;
         if seen.wrong.is_some() {
@@ -291,14 +297,14 @@ fn attempt<S: Session>(
 
 /// Reports of a session so far.
 #[derive(Default)]
-struct Seen {
+struct SessionResults {
     waiting: usize,
     right: usize,
     wrong: Option<String>,
     last: bool,
 }
 
-impl Seen {
+impl SessionResults {
     fn answered(&mut self, answer: Answer) -> Booked {
         self.waiting -= 1;
         self.last |= answer.last;

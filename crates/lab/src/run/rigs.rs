@@ -5,12 +5,12 @@
 
 mod queue;
 
-use super::{After, RunError, Session};
+use super::{After, RunError, RunSession};
 use crate::event::{Event, Journal, JournalError};
 use crate::experiment::{Cell, Experiment};
 use crate::trial::Lab;
 use prony_record::{Recording, TrialStatus};
-use queue::{Queue, Round};
+use queue::{Round, RoundQueue};
 use std::collections::HashSet;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -46,7 +46,7 @@ struct Desk<'d> {
     observer: Mutex<Observers<'d>>,
     /// The next trial's place in the run.
     ordinals: AtomicU32,
-    rounds: Queue<'d>,
+    rounds: RoundQueue<'d>,
     /// The run cannot go on.
     failed: AtomicBool,
 }
@@ -58,9 +58,9 @@ struct Ledger<'d> {
 }
 
 /// The journal, as each rig has it.
-struct Shared<'m, 'd>(&'m Mutex<Ledger<'d>>);
+struct SharedJournal<'m, 'd>(&'m Mutex<Ledger<'d>>);
 
-impl Journal for Shared<'_, '_> {
+impl Journal for SharedJournal<'_, '_> {
     fn add(&mut self, recording: &Recording) -> Result<(), JournalError> {
         let mut ledger = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let trial = &recording.trial;
@@ -96,7 +96,7 @@ impl Rigs<'_> {
             }),
             observer: Mutex::new(observer),
             ordinals: AtomicU32::new(0),
-            rounds: Queue::new(rounds),
+            rounds: RoundQueue::new(rounds),
             failed: AtomicBool::new(false),
         };
         let desk = &desk;
@@ -126,11 +126,11 @@ impl Rigs<'_> {
                 event,
             });
         };
-        let worked = Session {
+        let worked = RunSession {
             lab: rig.lab,
             experiment: self.experiment,
             rig: Some(&rig.name),
-            journal: &mut Shared(&desk.journal),
+            journal: &mut SharedJournal(&desk.journal),
             observer: &mut |event| tell(&event),
             ordinals: &desk.ordinals,
             upstream: None,
@@ -151,7 +151,7 @@ impl Rigs<'_> {
     }
 }
 
-impl Session<'_, '_> {
+impl RunSession<'_, '_> {
     fn rounds(&mut self, desk: &Desk<'_>) -> Result<Option<String>, RunError> {
         self.build_upstream()?;
         let (built, lost) = self.build()?;

@@ -100,7 +100,7 @@ fn cores_of_one_thread() {
 fn two_kinds_of_cores() {
     let hybrid = read(machine("hybrid"), "0-15");
     let kinds = lists(&["0-7", "8-15"]);
-    let is_fast = |cpu: &Cpu| cpu.kind != Some(Kind::Performance);
+    let is_fast = |cpu: &Cpu| cpu.kind != Some(CoreKind::Performance);
     assert_eq!(by(&hybrid, is_fast), kinds);
     assert_eq!(by(&hybrid, |cpu| cpu.core).len(), 12);
     let arm = "sys/devices/system/cpu/cpu0/cpu_capacity\t446\n\

@@ -4,8 +4,10 @@ use bytes::Bytes;
 use h2::server;
 use http::Response;
 use prony_engine::protocol::tls::TlsOptions;
-use prony_lab::contract::{Contract, Depth, Fixture, Inspection, Verified, Violation, Way};
-use prony_record::load::Over;
+use prony_lab::contract::{
+    Contract, Depth, Fixture, HttpEndpoint, Inspection, Verified, Violation,
+};
+use prony_record::load::Protocol;
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -142,8 +144,8 @@ fn pass_on(
 fn inspect(addr: SocketAddr, depth: Depth) -> Result<Verified, Violation> {
     let fixture = Fixture::set_up(Contract::HttpEcho, &std::env::temp_dir()).unwrap();
     let authority = addr.to_string();
-    let way = Way {
-        over: Over::H2c,
+    let way = HttpEndpoint {
+        over: Protocol::H2c,
         authority: &authority,
         tls: None,
         window: None,
@@ -281,8 +283,8 @@ fn the_same_without_tls_on_a_port_of_tls() {
     let addr = crate::support::http(|_, request| crate::support::right(&request.target));
     let fixture = Fixture::set_up(Contract::HttpEcho, &std::env::temp_dir()).unwrap();
     let (authority, options) = (addr.to_string(), TlsOptions::default());
-    let way = Way {
-        over: Over::Tls,
+    let way = HttpEndpoint {
+        over: Protocol::Tls,
         authority: &authority,
         tls: Some((addr, &options)),
         window: None,

@@ -2,13 +2,13 @@
 
 use super::rows::{Row, Rows};
 use super::text::plain;
-use super::{Align, Chart, Kind, Table, name};
+use super::{Align, Chart, ChartKind, Table, name};
 use crate::scale::Scale;
-use crate::series::Look;
+use crate::series::SeriesStyle;
 use prony_report::show;
 use prony_report::why::{self, signed};
 use prony_stats::Estimate;
-use prony_verdict::why::{Against, Anatomy, Body, Difference};
+use prony_verdict::why::{Against, Anatomy, Difference, ServerAnatomy};
 
 /// Parts that are drawn at most, besides the whole: more of them are too small to be told apart.
 const PARTS: usize = 14;
@@ -78,7 +78,7 @@ pub(crate) fn of_two(anatomy: &Anatomy, against: &Against) -> Option<Chart> {
 }
 
 /// Where a server's time goes.
-pub(crate) fn of_one(side: &Body) -> Option<Chart> {
+pub(crate) fn of_one(side: &ServerAnatomy) -> Option<Chart> {
     if side.parts.is_empty() {
         return None;
     }
@@ -97,7 +97,7 @@ pub(crate) fn of_one(side: &Body) -> Option<Chart> {
             end(cost.low(), show::time),
             end(cost.high(), show::time),
         ]);
-        let plain_look = Look {
+        let plain_look = SeriesStyle {
             colour: 0,
             shape: 0,
         };
@@ -123,7 +123,7 @@ fn chart(side: &str, title: String, note: &str, drawn: &Rows<'_>, table: Table) 
     let (drawing, width, height) = drawn.draw();
     Chart {
         name: name(&["why", side]),
-        kind: Kind::Why,
+        kind: ChartKind::Why,
         title,
         note: note.into(),
         width,
@@ -135,7 +135,7 @@ fn chart(side: &str, title: String, note: &str, drawn: &Rows<'_>, table: Table) 
     }
 }
 
-fn row(name: String, value: &Estimate, look: Look, text: Vec<String>) -> Row {
+fn row(name: String, value: &Estimate, look: SeriesStyle, text: Vec<String>) -> Row {
     Row {
         baseline: false,
         look,
@@ -158,13 +158,13 @@ fn ends(rows: &[Row]) -> impl Iterator<Item = f64> {
     })
 }
 
-fn look(of: &Difference) -> Look {
+fn look(of: &Difference) -> SeriesStyle {
     let (colour, shape) = match said(of) {
         "more" => (1, 4),
         "less" => (2, 2),
         _ => (7, 3),
     };
-    Look { colour, shape }
+    SeriesStyle { colour, shape }
 }
 
 /// Direction in which a part differs: `more`, `less`, or `~` where that is not known, as in the table.

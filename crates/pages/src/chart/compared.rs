@@ -2,19 +2,19 @@
 
 use super::rows::{NARROW_TRIALS, Row, Rows};
 use super::text::plain;
-use super::{Align, Chart, Kind, Table};
+use super::{Align, Chart, ChartKind, Table};
 use crate::scale::Scale;
-use crate::series::Look;
+use crate::series::SeriesStyle;
 use prony_record::verdict::Verdict;
-use prony_report::diff::{Change, DiffReport, called};
+use prony_report::diff::{CellChange, DiffReport, called};
 use prony_report::show;
 use prony_stats::Estimate;
 
 /// The charts of a comparison: throughput, and CPU time per request where it is known of both runs.
 /// None of runs that have nothing in common.
 pub fn compared(report: &DiffReport) -> Vec<Chart> {
-    let rate = |change: &Change| Some((change.throughput, change.throughput_verdict));
-    let cpu = |change: &Change| Some((change.cpu?, change.cpu_verdict?));
+    let rate = |change: &CellChange| Some((change.throughput, change.throughput_verdict));
+    let cpu = |change: &CellChange| Some((change.cpu?, change.cpu_verdict?));
     let charts = [
         chart(report, "throughput", "Throughput", &rate),
         chart(report, "cpu", "CPU time per request", &cpu),
@@ -22,7 +22,7 @@ pub fn compared(report: &DiffReport) -> Vec<Chart> {
     charts.into_iter().flatten().collect()
 }
 
-type Ratio<'a> = &'a dyn Fn(&Change) -> Option<(Estimate, Verdict)>;
+type Ratio<'a> = &'a dyn Fn(&CellChange) -> Option<(Estimate, Verdict)>;
 
 fn chart(report: &DiffReport, what: &str, title: &str, ratio: Ratio<'_>) -> Option<Chart> {
     let mut rows = Vec::new();
@@ -81,7 +81,7 @@ fn chart(report: &DiffReport, what: &str, title: &str, ratio: Ratio<'_>) -> Opti
     let narrow = (rows.len() <= NARROW_TRIALS).then(|| drawn.narrow());
     Some(Chart {
         name: format!("compared-{what}"),
-        kind: Kind::Runs,
+        kind: ChartKind::Runs,
         title: format!(
             "{title}: run {} against run {}",
             report.after, report.before
@@ -97,14 +97,14 @@ fn chart(report: &DiffReport, what: &str, title: &str, ratio: Ratio<'_>) -> Opti
 }
 
 /// Verdicts differ by shape and by colour, and are written beside.
-fn look(verdict: Verdict) -> Look {
+fn look(verdict: Verdict) -> SeriesStyle {
     let (colour, shape) = match verdict {
         Verdict::Faster | Verdict::Cheaper => (2, 2),
         Verdict::Slower | Verdict::MoreExpensive => (1, 4),
         Verdict::Same => (0, 0),
         _ => (7, 3),
     };
-    Look { colour, shape }
+    SeriesStyle { colour, shape }
 }
 
 fn words(name: &str, ratio: &Estimate, verdict: Verdict) -> String {

@@ -1,10 +1,10 @@
 //! CPU time per request against throughput: who is efficient, and who merely gets more CPUs.
 
 use super::WIDTH;
-use super::lines::{Axis, Line, Plot, Rule, Spot};
+use super::lines::{Axis, LineSeries, Plot, Rule, Spot};
 use super::text::{plain, rate_tick, time_tick};
 use super::throughput::precise;
-use super::{Align, Chart, Kind, Table, name};
+use super::{Align, Chart, ChartKind, Table, name};
 use crate::material::Material;
 use crate::scale::Scale;
 use prony_report::run::CellReport;
@@ -73,7 +73,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
                 rate * cpu / 1e9
             ),
         };
-        Line {
+        LineSeries {
             look: material.series.look(&label),
             name: label,
             dash: None,
@@ -82,7 +82,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
             band: Vec::new(),
         }
     });
-    let lines: Vec<Line> = lines.collect();
+    let lines: Vec<LineSeries> = lines.collect();
     let x = Scale::log(cells.iter().map(|cell| cell.1));
     // Intervals may reach far down on a logarithmic axis: a factor of three around is enough.
     let y = Scale::log(cells.iter().map(|cell| cell.2));
@@ -124,7 +124,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
     };
     Some(Chart {
         name: name(&["cpu", load]),
-        kind: Kind::Cost,
+        kind: ChartKind::Cost,
         title: format!("CPU time per request against throughput, load {load}"),
         note: "Down is efficient, right is fast. Servers on the same dashed line use the same number of \
                CPUs: one that is to the right on a higher line has got more of the machine, not more out \

@@ -1,10 +1,10 @@
 //! Throughput and p99 over the number of connections.
 
 use super::WIDTH;
-use super::lines::{Axis, Line, Plot, Spot};
+use super::lines::{Axis, LineSeries, Plot, Spot};
 use super::text::{plain, rate_tick, time_tick};
 use super::throughput::{precise, words};
-use super::{Align, Chart, Kind, Table, name};
+use super::{Align, Chart, ChartKind, Table, name};
 use crate::material::Material;
 use crate::scale::Scale;
 use prony_report::run::CellReport;
@@ -28,8 +28,8 @@ fn others(cell: &CellReport) -> String {
 }
 
 pub(super) fn charts(material: &Material) -> Vec<Chart> {
-    type Line<'a> = BTreeMap<String, Vec<(f64, &'a CellReport)>>;
-    let mut grids: BTreeMap<String, Line<'_>> = BTreeMap::new();
+    type GridLine<'a> = BTreeMap<String, Vec<(f64, &'a CellReport)>>;
+    let mut grids: BTreeMap<String, GridLine<'_>> = BTreeMap::new();
     for cell in &material.report.cells {
         // Loads at a rate are drawn against the rate.
         if cell.load.rate.is_some() {
@@ -66,8 +66,8 @@ fn across(points: &[f64]) -> Axis {
     }
 }
 
-fn line(material: &Material, label: &str, spots: Vec<Spot>) -> Line {
-    Line {
+fn line(material: &Material, label: &str, spots: Vec<Spot>) -> LineSeries {
+    LineSeries {
         name: label.to_owned(),
         look: material.series.look(label),
         dash: None,
@@ -92,7 +92,7 @@ fn throughput(material: &Material, others: &str, grid: &Grid<'_>, points: &[f64]
         ("from", Align::Right),
         ("to", Align::Right),
     ]);
-    let lines: Vec<Line> = grid
+    let lines: Vec<LineSeries> = grid
         .iter()
         .map(|(label, cells)| {
             let spots = cells.iter().map(|(connections, cell)| {
@@ -154,7 +154,7 @@ fn p99(material: &Material, others: &str, grid: &Grid<'_>, points: &[f64]) -> Op
         ("p99", Align::Right),
         ("samples", Align::Right),
     ]);
-    let lines: Vec<Line> = grid
+    let lines: Vec<LineSeries> = grid
         .iter()
         .filter_map(|(label, cells)| {
             let spots: Vec<Spot> = cells
@@ -214,7 +214,7 @@ fn p99(material: &Material, others: &str, grid: &Grid<'_>, points: &[f64]) -> Op
 fn chart(kind: &str, words: &str, title: String, plot: &Plot, table: Table) -> Chart {
     Chart {
         name: name(&[kind, words]),
-        kind: Kind::Grid,
+        kind: ChartKind::Grid,
         title,
         note:
             "As fast as answers come. Where throughput has stopped growing, more connections only \

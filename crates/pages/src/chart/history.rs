@@ -1,27 +1,27 @@
 //! A cell over time: a mark for every run, and a line for every stretch between changes.
 
 use super::WIDTH;
-use super::lines::{Axis, Line, Plot, Rule, Spot};
+use super::lines::{Axis, LineSeries, Plot, Rule, Spot};
 use super::text::{rate_tick, time_tick};
 use super::throughput::precise;
-use super::{Align, Chart, Kind, Table, name};
+use super::{Align, Chart, ChartKind, Table, name};
 use crate::scale::Scale;
-use crate::series::Look;
-use prony_report::history::change::{History, Point};
-use prony_report::history::{Cell, Measure};
+use crate::series::SeriesStyle;
+use prony_report::history::change::{History, HistoryPoint};
+use prony_report::history::{CellHistory, Measure};
 use prony_report::show;
 use prony_stats::Estimate;
 
 /// The chart of a history; none of a cell that no run has.
-pub fn history(cell: &Cell, history: &History) -> Option<Chart> {
+pub fn history(cell: &CellHistory, history: &History) -> Option<Chart> {
     if history.points.is_empty() {
         return None;
     }
-    let look = Look {
+    let look = SeriesStyle {
         colour: 0,
         shape: 0,
     };
-    let place = |point: &Point| point.run as f64;
+    let place = |point: &HistoryPoint| point.run as f64;
     let value = |value: f64| show_value(history.measure, value);
     let spots = history.points.iter().map(|point| Spot {
         x: place(point),
@@ -35,7 +35,7 @@ pub fn history(cell: &Cell, history: &History) -> Option<Chart> {
         trial: false,
         label: label(history.measure, point),
     });
-    let mut lines = vec![Line {
+    let mut lines = vec![LineSeries {
         name: String::new(),
         look,
         dash: None,
@@ -46,7 +46,7 @@ pub fn history(cell: &Cell, history: &History) -> Option<Chart> {
     for stretch in &history.stretches {
         let ends = [stretch.from, stretch.to - 1].map(|at| place(&history.points[at]));
         let band = stretch.mean.low().zip(stretch.mean.high());
-        lines.push(Line {
+        lines.push(LineSeries {
             name: String::new(),
             look,
             dash: None,
@@ -126,7 +126,7 @@ pub fn history(cell: &Cell, history: &History) -> Option<Chart> {
     }
     Some(Chart {
         name: name(&["history", history.measure.name()]),
-        kind: Kind::Runs,
+        kind: ChartKind::Runs,
         title: format!("{}: {}, {}", history.measure.title(), cell.server, cell.load),
         note: "A mark for each run: the mean of its trials with its 95% CI. A line is the mean of \
                the runs between two changes, with its band; a dashed line is a change, with the ratio of \
@@ -157,7 +157,7 @@ fn axis(measure: Measure) -> &'static str {
     }
 }
 
-fn label(measure: Measure, point: &Point) -> String {
+fn label(measure: Measure, point: &HistoryPoint) -> String {
     let when = point.started.strftime("%Y-%m-%d %H:%M");
     let value = |value: f64| show_value(measure, value);
     let n = point.value.n();

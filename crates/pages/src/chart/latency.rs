@@ -1,13 +1,13 @@
 //! Response times: the whole curve on HdrHistogram's axis, as far as the samples support it.
 
 use super::WIDTH;
-use super::lines::{Axis, Line, Plot, Spot};
+use super::lines::{Axis, LineSeries, Plot, Spot};
 use super::text::time_tick;
-use super::{Align, Chart, Kind, Table, name};
-use crate::curve::{Point, curve};
+use super::{Align, Chart, ChartKind, Table, name};
+use crate::curve::{CurvePoint, curve};
 use crate::material::Material;
 use crate::scale::{Scale, percentile_name};
-use crate::series::Look;
+use crate::series::SeriesStyle;
 use prony_record::{Distributions, Times};
 use prony_report::show;
 
@@ -82,7 +82,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
     };
     Some(Chart {
         name: name(&["latency", load]),
-        kind: Kind::Latency,
+        kind: ChartKind::Latency,
         title: format!("Response times, load {load}"),
         note: format!(
             "{kind} Each curve ends at the highest percentile with ten samples beyond it; the maximum \
@@ -124,7 +124,7 @@ fn send_delay(material: &Material, at: usize) -> Option<Chart> {
     let cell = &material.report.cells[at];
     let times = &material.times[at];
     let label = cell.label();
-    let look = |colour| Look { colour, shape: 0 };
+    let look = |colour| SeriesStyle { colour, shape: 0 };
     let failed = cell.latency.response.failed;
     let parts = [
         ("response", (&times.response, failed), look(0), "none"),
@@ -150,7 +150,7 @@ fn send_delay(material: &Material, at: usize) -> Option<Chart> {
     let load = cell.load_label();
     Some(Chart {
         name: name(&["send-delay", &label, load]),
-        kind: Kind::Latency,
+        kind: ChartKind::Latency,
         title: format!("Response, service and send delay: {label}, load {load}"),
         note: "A request is due, waits (send delay) until it can be sent, and is served. A tool that measures \
                from the sending on reports the service time and hides the rest."
@@ -167,26 +167,26 @@ fn send_delay(material: &Material, at: usize) -> Option<Chart> {
 /// The curve of these times, and of requests that failed without one: it ends where they begin.
 fn line(
     name: &str,
-    look: Look,
+    look: SeriesStyle,
     dash: Option<&'static str>,
     (times, failed): (&Times, u64),
-) -> Option<Line> {
+) -> Option<LineSeries> {
     let of_all = times.len() as f64 / (times.len() + failed).max(1) as f64;
-    let points: Vec<Point> = curve(times)
+    let points: Vec<CurvePoint> = curve(times)
         .into_iter()
-        .map(|point| Point {
+        .map(|point| CurvePoint {
             quantile: point.quantile * of_all,
             ..point
         })
         .filter(|point| point.nanoseconds > 0)
         .collect();
     let last = points.last()?.nines();
-    let at = |point: &Point| (point.nines(), point.nanoseconds as f64);
+    let at = |point: &CurvePoint| (point.nines(), point.nanoseconds as f64);
     // Marks where people look, and at the end.
     let wanted = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
     let spots = wanted
         .into_iter()
-        .map(|quantile| Point {
+        .map(|quantile| CurvePoint {
             quantile,
             nanoseconds: times.value_at_quantile((quantile / of_all).min(1.0)),
         })
@@ -201,7 +201,7 @@ fn line(
                 label: format!("{name}: {} {}", percentile_name(x), show::time(y)),
             }
         });
-    Some(Line {
+    Some(LineSeries {
         name: name.to_owned(),
         look,
         dash,
@@ -211,7 +211,7 @@ fn line(
     })
 }
 
-fn plot(lines: Vec<Line>, height: f64) -> Option<Plot> {
+fn plot(lines: Vec<LineSeries>, height: f64) -> Option<Plot> {
     if lines.is_empty() {
         return None;
     }
@@ -246,7 +246,7 @@ mod tests {
         (1..=2_000).for_each(|i| times.record(i * 1_000).unwrap());
         let line = line(
             "it",
-            Look {
+            SeriesStyle {
                 colour: 0,
                 shape: 0,
             },

@@ -3,7 +3,7 @@
 use super::mark;
 use super::text::{px, shortened, width};
 use crate::scale::Scale;
-use crate::series::Look;
+use crate::series::SeriesStyle;
 use maud::{Markup, html};
 use std::fmt::Write;
 
@@ -49,11 +49,11 @@ pub struct Spot {
 
 /// A series.
 #[derive(Debug)]
-pub struct Line {
+pub struct LineSeries {
     /// Text at the end of the line; empty for none.
     pub name: String,
     /// Look of the line and its marks.
-    pub look: Look,
+    pub look: SeriesStyle,
     /// Dashes of the line; those of the look if `None`.
     pub dash: Option<&'static str>,
     /// The line, in order; none for marks alone.
@@ -84,7 +84,7 @@ pub struct Plot {
     /// Up.
     pub y: Axis,
     /// Series to draw.
-    pub lines: Vec<Line>,
+    pub lines: Vec<LineSeries>,
     /// Straight lines to draw.
     pub rules: Vec<Rule>,
     /// Names stand beside marks rather than at the ends of lines.
@@ -161,7 +161,7 @@ impl Plot {
 
     /// The names at the ends of lines, moved apart; or beside marks, where there is room.
     fn names(&self, place: &dyn Fn((f64, f64)) -> (f64, f64), right: f64) -> Markup {
-        let mut ends: Vec<(f64, f64, &Line)> = self
+        let mut ends: Vec<(f64, f64, &LineSeries)> = self
             .lines
             .iter()
             .filter(|line| !line.name.is_empty())
@@ -206,7 +206,7 @@ fn apart(heights: &mut [f64], top: f64, bottom: f64) {
 
 /// Names right, left, above or below of marks: the first place where no other name and no mark is.
 /// One for which there is none is left to the hover and the table.
-fn beside(ends: &[(f64, f64, &Line)], (all, bottom): (f64, f64)) -> Markup {
+fn beside(ends: &[(f64, f64, &LineSeries)], (all, bottom): (f64, f64)) -> Markup {
     let marks = ends
         .iter()
         .map(|&(x, y, _)| [x - 6.0, y - 6.0, x + 6.0, y + 6.0]);

@@ -1,12 +1,12 @@
 //! Marks: what a value looks like, and what it says when it is focused.
 
 use super::text::px;
-use crate::series::Look;
+use crate::series::SeriesStyle;
 use maud::{Markup, html};
 
 /// A value of a series. It takes the keyboard's focus through the arrow keys (see `script.js`), and
 /// its label is what a screen reader says and what is shown beside it.
-pub fn value(look: Look, (x, y): (f64, f64), size: f64, label: &str) -> Markup {
+pub fn value(look: SeriesStyle, (x, y): (f64, f64), size: f64, label: &str) -> Markup {
     html! {
         path class=(format!("m {}", look.class())) d=(shape(look.shape, x, y, size)) tabindex="-1"
             role="img" aria-label=(label) {}
@@ -14,7 +14,7 @@ pub fn value(look: Look, (x, y): (f64, f64), size: f64, label: &str) -> Markup {
 }
 
 /// A single trial: smaller, and paler.
-pub fn trial(look: Look, (x, y): (f64, f64), label: &str) -> Markup {
+pub fn trial(look: SeriesStyle, (x, y): (f64, f64), label: &str) -> Markup {
     html! {
         circle class=(format!("m t {}", look.class())) cx=(px(x)) cy=(px(y)) r="3" tabindex="-1"
             role="img" aria-label=(label) {}
@@ -31,7 +31,7 @@ pub fn foreign((x, y): (f64, f64), corrected: bool, label: &str) -> Markup {
 }
 
 /// A server's look, for a key.
-pub fn sample(look: Look) -> Markup {
+pub fn sample(look: SeriesStyle) -> Markup {
     html! { path class=(look.class()) d=(shape(look.shape, 14.0, 8.0, 5.5)) {} }
 }
 

@@ -2,7 +2,7 @@
 
 use super::rows::{NARROW_TRIALS, Row, Rows};
 use super::text::plain;
-use super::{Align, Chart, Kind, Table, name};
+use super::{Align, Chart, ChartKind, Table, name};
 use crate::material::Material;
 use crate::scale::Scale;
 use prony_record::Resources;
@@ -100,7 +100,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
     let narrow = (trials <= NARROW_TRIALS).then(|| drawn.narrow());
     Some(Chart {
         name: name(&["memory", load]),
-        kind: Kind::Cost,
+        kind: ChartKind::Cost,
         title: format!("Memory, load {load}"),
         note: "Small dots are trials; the mark is the most of any of them. Pages that processes share \
                count once for each."

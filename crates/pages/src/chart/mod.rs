@@ -31,7 +31,7 @@ pub use table::{Align, Table};
 
 /// Subjects of charts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ChartKind {
     /// Answers per second.
     Throughput,
     /// Response times.
@@ -58,7 +58,7 @@ pub struct Chart {
     /// Name, such as `throughput-c64`: unique in a run, of letters, digits and hyphens.
     pub name: String,
     /// Subject of the chart.
-    pub kind: Kind,
+    pub kind: ChartKind,
     /// Title of the chart.
     pub title: String,
     /// How to read it.

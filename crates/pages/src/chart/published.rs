@@ -1,10 +1,10 @@
 //! Figures that others have published against measured ones: a line of slope one would be the same order.
 
 use super::WIDTH;
-use super::lines::{Axis, Line, Plot, Rule, Spot};
+use super::lines::{Axis, LineSeries, Plot, Rule, Spot};
 use super::text::rate_tick;
 use super::throughput::precise;
-use super::{Align, Chart, Kind, Table, name};
+use super::{Align, Chart, ChartKind, Table, name};
 use crate::material::Material;
 use crate::scale::Scale;
 use prony_report::published::BesideRow;
@@ -40,7 +40,7 @@ pub(super) fn chart(material: &Material) -> Option<Chart> {
     };
     let lines = both.iter().map(|(row, then, now)| {
         let server = row.server.clone().unwrap_or_default();
-        Line {
+        LineSeries {
             name: row.label.clone(),
             look: material.series.look(&server),
             dash: None,
@@ -112,7 +112,7 @@ pub(super) fn chart(material: &Material) -> Option<Chart> {
     });
     Some(Chart {
         name: name(&["published"]),
-        kind: Kind::Throughput,
+        kind: ChartKind::Throughput,
         title: format!("Then and now: {}", beside.title),
         note: format!(
             "{}. On the line, a server is as many times {} as it was then; above it, it has gained.{order}",

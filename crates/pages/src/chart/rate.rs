@@ -1,18 +1,18 @@
 //! Latency against rate: the hockey stick, and where it bends.
 
 use super::WIDTH;
-use super::lines::{Axis, Line, Plot, Rule, Spot};
+use super::lines::{Axis, LineSeries, Plot, Rule, Spot};
 use super::text::{rate_tick, time_tick};
 use super::throughput::precise;
-use super::{Align, Chart, Kind, Table, name};
-use crate::material::{Material, Part};
+use super::{Align, Chart, ChartKind, Table, name};
+use crate::material::{Material, StoredTrial};
 use crate::scale::Scale;
-use crate::series::Look;
-use prony_record::service::{Known, LatencyLimit, Limits};
+use crate::series::SeriesStyle;
+use prony_record::service::{CapacityBounds, LatencyLimit, Limits};
 use prony_record::times;
 use prony_record::{SECOND, Times};
 use prony_report::show;
-use prony_verdict::capacity::{Judged, Shown, Trial, Tried, judge, known};
+use prony_verdict::capacity::{Judged, RateMeasurements, RateTrial, Tried, judge, known};
 use std::collections::BTreeMap;
 
 /// Percentiles that are drawn.
@@ -24,15 +24,15 @@ const DRAWN: [(&str, f64, &str); 4] = [
 ];
 
 /// A trial at a rate.
-struct Step<'a> {
+struct RatePoint<'a> {
     rate: f64,
-    part: &'a Part,
+    part: &'a StoredTrial,
     times: Times,
     /// How it did by the run's limits; none without limits.
     judged: Option<Judged>,
 }
 
-impl Step<'_> {
+impl RatePoint<'_> {
     /// Percentile `share`, 0 to 1, of the requests' response times, in nanoseconds; `None` where it is not known.
     fn percentile(&self, share: f64) -> Option<u64> {
         let seen = self.part.measured();
@@ -66,7 +66,7 @@ pub(super) fn sentences(material: &Material) -> Vec<(String, String)> {
         return Vec::new();
     };
     let words = prony_report::capacity::limits(limits);
-    let sentence = |(label, steps): (String, Vec<Step<'_>>)| {
+    let sentence = |(label, steps): (String, Vec<RatePoint<'_>>)| {
         let said = prony_report::capacity::sentence(&label, &words, &known_by(&steps));
         (material.about().contract.clone(), said)
     };
@@ -74,8 +74,8 @@ pub(super) fn sentences(material: &Material) -> Vec<(String, String)> {
 }
 
 /// The trials at a rate, by server.
-fn steps(material: &Material) -> BTreeMap<String, Vec<Step<'_>>> {
-    let mut servers: BTreeMap<String, Vec<Step<'_>>> = BTreeMap::new();
+fn steps(material: &Material) -> BTreeMap<String, Vec<RatePoint<'_>>> {
+    let mut servers: BTreeMap<String, Vec<RatePoint<'_>>> = BTreeMap::new();
     for part in &material.trials {
         let Some(rate) = part.trial().load.rate.filter(|rate| *rate > 0.0) else {
             continue;
@@ -91,7 +91,7 @@ fn steps(material: &Material) -> BTreeMap<String, Vec<Step<'_>>> {
             .service
             .as_ref()
             .and_then(|limits| judged(limits, part, rate, &times));
-        servers.entry(part.label()).or_default().push(Step {
+        servers.entry(part.label()).or_default().push(RatePoint {
             rate,
             part,
             times,
@@ -102,10 +102,10 @@ fn steps(material: &Material) -> BTreeMap<String, Vec<Step<'_>>> {
 }
 
 /// How a trial did by the limits, as it was judged when it was made.
-fn judged(limits: &Limits, part: &Part, rate: f64, response: &Times) -> Option<Judged> {
+fn judged(limits: &Limits, part: &StoredTrial, rate: f64, response: &Times) -> Option<Judged> {
     let measured = part.measured()?;
     let late = part.recording.histograms.of(times::Kind::Late).ok()?;
-    let shown = Shown {
+    let shown = RateMeasurements {
         rate,
         seconds: measured.durations.measured_ns as f64 / SECOND as f64,
         response,
@@ -118,7 +118,7 @@ fn judged(limits: &Limits, part: &Part, rate: f64, response: &Times) -> Option<J
 }
 
 /// Between which rates a server's capacity lies. Loads with a name were made to see something else.
-fn known_by(steps: &[Step<'_>]) -> Known {
+fn known_by(steps: &[RatePoint<'_>]) -> CapacityBounds {
     let tried = steps
         .iter()
         .filter(|step| step.part.trial().load.name.is_none());
@@ -128,7 +128,7 @@ fn known_by(steps: &[Step<'_>]) -> Known {
         Some(Tried {
             start: step.part.trial().round,
             rate: step.rate,
-            trial: Trial {
+            trial: RateTrial {
                 outcome: judged.outcome(),
                 excess: judged.excess,
                 seconds: measured.durations.measured_ns as f64 / SECOND as f64,
@@ -138,7 +138,7 @@ fn known_by(steps: &[Step<'_>]) -> Known {
     known(&tried.collect::<Vec<Tried>>())
 }
 
-fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> {
+fn chart(material: &Material, label: &str, steps: &[RatePoint<'_>]) -> Option<Chart> {
     let mut rates: Vec<f64> = steps.iter().map(|step| step.rate).collect();
     rates.sort_by(f64::total_cmp);
     rates.dedup();
@@ -148,10 +148,10 @@ fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> 
     let limits = material.about().service.as_ref();
     let known = limits.map(|_| known_by(steps));
     let capacity = known.as_ref().and_then(|known| known.estimate);
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<LineSeries> = Vec::new();
     for (colour, (what, share, dash)) in DRAWN.into_iter().enumerate() {
-        let look = Look { colour, shape: 0 };
-        let at = |step: &Step<'_>| {
+        let look = SeriesStyle { colour, shape: 0 };
+        let at = |step: &RatePoint<'_>| {
             let ns = step.percentile(share)? as f64;
             (ns > 0.0).then_some(ns)
         };
@@ -183,7 +183,7 @@ fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> 
         });
         let spots: Vec<Spot> = spots.collect();
         if !path.is_empty() {
-            lines.push(Line {
+            lines.push(LineSeries {
                 name: what.to_owned(),
                 look,
                 dash: Some(dash),
@@ -248,7 +248,7 @@ fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> 
     };
     Some(Chart {
         name: name(&["rate", label]),
-        kind: Kind::Grid,
+        kind: ChartKind::Grid,
         title: format!("Response time against rate: {label}"),
         note,
         width: plot.size.0,
@@ -260,7 +260,7 @@ fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> 
     })
 }
 
-fn table(steps: &[Step<'_>]) -> Table {
+fn table(steps: &[RatePoint<'_>]) -> Table {
     let mut table = Table::new([
         ("trial", Align::Left),
         ("due/s", Align::Right),

@@ -2,7 +2,7 @@
 
 use super::rows::{NARROW_TRIALS, Row, Rows};
 use super::text::time_tick;
-use super::{Align, Chart, Kind, Table, name};
+use super::{Align, Chart, ChartKind, Table, name};
 use crate::material::Material;
 use crate::scale::Scale;
 use prony_record::Percentiles;
@@ -22,7 +22,7 @@ const PICKS: [Pick; 3] = [
 ];
 
 /// The requests of one name to one server, in all trials.
-struct Named<'a> {
+struct NamedRequests<'a> {
     name: &'a str,
     cell: &'a CellReport,
     /// The round of each trial, from 1 on, and what was seen in it.
@@ -31,7 +31,7 @@ struct Named<'a> {
     ended: u64,
 }
 
-impl Named<'_> {
+impl NamedRequests<'_> {
     /// A percentile in each trial that has it, with the trial's round.
     fn each(&self, pick: fn(&Percentiles) -> Option<u64>) -> Vec<(u32, f64)> {
         let trials = self.trials.iter();
@@ -62,12 +62,12 @@ pub(super) fn charts(material: &Material) -> Vec<Chart> {
 }
 
 /// All names of a load, each with all servers, in the order of the file.
-fn named<'a>(material: &'a Material, cells: &[usize]) -> Vec<Named<'a>> {
-    let mut all: Vec<Named<'a>> = Vec::new();
+fn named<'a>(material: &'a Material, cells: &[usize]) -> Vec<NamedRequests<'a>> {
+    let mut all: Vec<NamedRequests<'a>> = Vec::new();
     let mut names: Vec<&str> = Vec::new();
     for &at in cells {
         let cell = &material.report.cells[at];
-        let mut own: Vec<Named<'a>> = Vec::new();
+        let mut own: Vec<NamedRequests<'a>> = Vec::new();
         for part in material.trials_of(cell) {
             let round = part.trial().round + 1;
             let seen = part.measured().into_iter().flat_map(|seen| &seen.requests);
@@ -77,7 +77,7 @@ fn named<'a>(material: &'a Material, cells: &[usize]) -> Vec<Named<'a>> {
                 }
                 match own.iter_mut().find(|known| known.name == seen.name) {
                     Some(known) => known.trials.push((round, seen)),
-                    None => own.push(Named {
+                    None => own.push(NamedRequests {
                         name: &seen.name,
                         cell,
                         trials: vec![(round, seen)],
@@ -88,7 +88,7 @@ fn named<'a>(material: &'a Material, cells: &[usize]) -> Vec<Named<'a>> {
         }
         let ended = own.iter().map(|one| one.sum(|it| it.outcomes.finished()));
         let ended = ended.sum();
-        all.extend(own.into_iter().map(|one| Named { ended, ..one }));
+        all.extend(own.into_iter().map(|one| NamedRequests { ended, ..one }));
     }
     // Stable: within a name, servers stay in their order.
     all.sort_by_key(|one| names.iter().position(|name| *name == one.name));
@@ -123,7 +123,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
     let narrow = (trials <= NARROW_TRIALS).then(|| drawn.narrow());
     Some(Chart {
         name: name(&["requests", load]),
-        kind: Kind::Requests,
+        kind: ChartKind::Requests,
         title: format!("Response times by request, {short}, load {load}"),
         note: "Small dots are trials; the mark is their median, and so are the percentiles of the table: of each \
                name and trial only these are kept. Answers and failures are sums."
@@ -139,7 +139,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
 
 fn row(
     material: &Material,
-    one: &Named<'_>,
+    one: &NamedRequests<'_>,
     (short, pick): (&str, fn(&Percentiles) -> Option<u64>),
 ) -> Option<Row> {
     let label = one.cell.label();
@@ -173,7 +173,7 @@ fn row(
     })
 }
 
-fn table(all: &[Named<'_>]) -> Table {
+fn table(all: &[NamedRequests<'_>]) -> Table {
     let mut table = Table::new([
         ("request", Align::Left),
         ("server", Align::Left),

@@ -4,7 +4,7 @@ use super::WIDTH;
 use super::mark;
 use super::text::{px, shortened, width};
 use crate::scale::Scale;
-use crate::series::Look;
+use crate::series::SeriesStyle;
 use maud::{Markup, html};
 
 const ROW: f64 = 27.0;
@@ -30,7 +30,7 @@ pub struct Row {
     /// The others are compared with it.
     pub baseline: bool,
     /// Look of the server.
-    pub look: Look,
+    pub look: SeriesStyle,
     /// Every trial, with what it says.
     pub trials: Vec<(f64, String)>,
     /// The value over all of them, with what it says.

@@ -1,13 +1,13 @@
 //! Throughput over workers, with the law that fits.
 
 use super::WIDTH;
-use super::lines::{Axis, Line, Plot, Spot};
+use super::lines::{Axis, LineSeries, Plot, Spot};
 use super::text::{plain, rate_tick};
 use super::throughput::precise;
-use super::{Align, Chart, Kind, Table, name};
+use super::{Align, Chart, ChartKind, Table, name};
 use crate::material::Material;
 use crate::scale::Scale;
-use crate::series::Look;
+use crate::series::SeriesStyle;
 use prony_report::run::CellReport;
 use prony_report::scaling::ScalingReport;
 use prony_stats::Estimate;
@@ -33,7 +33,7 @@ fn chart(material: &Material, scaling: &ScalingReport) -> Chart {
         .filter(|cell| cell.server == scaling.server && cell.load_label() == scaling.load)
         .collect();
     cells.sort_by_key(|cell| cell.workers);
-    let look = Look {
+    let look = SeriesStyle {
         colour: 0,
         shape: 0,
     };
@@ -98,9 +98,9 @@ fn chart(material: &Material, scaling: &ScalingReport) -> Chart {
     let mut lines = Vec::new();
     if let Some(first) = first {
         // What each further worker would bring if it cost nothing.
-        lines.push(Line {
+        lines.push(LineSeries {
             name: "linear".into(),
-            look: Look {
+            look: SeriesStyle {
                 colour: 7,
                 shape: 2,
             },
@@ -110,7 +110,7 @@ fn chart(material: &Material, scaling: &ScalingReport) -> Chart {
             band: Vec::new(),
         });
     }
-    lines.push(Line {
+    lines.push(LineSeries {
         name: if path.is_empty() {
             String::new()
         } else {
@@ -164,7 +164,7 @@ fn chart(material: &Material, scaling: &ScalingReport) -> Chart {
     };
     Chart {
         name: name(&["scaling", &scaling.server, &scaling.load]),
-        kind: Kind::Scaling,
+        kind: ChartKind::Scaling,
         title: format!("Workers: {}, load {}", scaling.server, scaling.load),
         note: format!(
             "{}.{}{}{}",

@@ -3,7 +3,7 @@
 use super::mark;
 use super::rows::{NARROW_TRIALS, Row, Rows};
 use super::text::rate_tick;
-use super::{Align, Chart, Kind, Table, name};
+use super::{Align, Chart, ChartKind, Table, name};
 use crate::material::Material;
 use crate::scale::Scale;
 use maud::{Markup, html};
@@ -91,7 +91,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Chart {
     }
     Chart {
         name: name(&["throughput", load]),
-        kind: Kind::Throughput,
+        kind: ChartKind::Throughput,
         title: format!("Throughput, load {load}"),
         note: String::new(),
         width,

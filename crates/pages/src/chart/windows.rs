@@ -1,8 +1,8 @@
 //! Time inside trials: the rate of every window, warm-up shaded, changes marked.
 
 use super::text::{px, rate_tick, shortened};
-use super::{Align, Chart, Kind, Table, name};
-use crate::material::{Material, Part};
+use super::{Align, Chart, ChartKind, Table, name};
+use crate::material::{Material, StoredTrial};
 use crate::scale::Scale;
 use maud::{Markup, html};
 use prony_record::{Phase, Window};
@@ -54,7 +54,7 @@ struct TrialSeries {
     end: f64,
 }
 
-fn series(part: &Part) -> Option<TrialSeries> {
+fn series(part: &StoredTrial) -> Option<TrialSeries> {
     let windows: Vec<&Window> = part
         .recording
         .windows
@@ -185,7 +185,7 @@ fn chart(material: &Material, cell: &CellReport, most: usize) -> Option<Chart> {
     let load = cell.load_label();
     Some(Chart {
         name: name(&["time", &label, load]),
-        kind: Kind::Time,
+        kind: ChartKind::Time,
         title: format!("{}, {load}", shortened(&label, 36)),
         note,
         width: WIDTH,

@@ -1,6 +1,6 @@
 //! One row per trial, as RFC 4180 has it.
 
-use crate::material::{Material, Part};
+use crate::material::{Material, StoredTrial};
 use prony_record::{Distributions, Measurement};
 
 const COLUMNS: [&str; 33] = [
@@ -49,7 +49,7 @@ pub fn csv(material: &Material) -> String {
     out
 }
 
-fn row(material: &Material, part: &Part) -> [String; COLUMNS.len()] {
+fn row(material: &Material, part: &StoredTrial) -> [String; COLUMNS.len()] {
     let (trial, figures) = (part.trial(), &part.trial().figures);
     let failed = part.measured().map_or(0, |seen| seen.outcomes.untimed());
     let response = Distributions::try_from(&part.recording.histograms)

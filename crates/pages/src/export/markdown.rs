@@ -6,7 +6,7 @@ use prony_record::service::CapacityReport;
 use prony_record::verdict::Quantity;
 use prony_record::{Finding, Severity};
 use prony_report::duel;
-use prony_report::load::{LoadReport, Named};
+use prony_report::load::{LoadReport, NameTable};
 use prony_report::run::{CellReport, TOGETHER, generators, rigs};
 use prony_report::show;
 use prony_verdict::seen::{DuelReport, SideReport};
@@ -342,7 +342,7 @@ pub fn load_markdown(report: &LoadReport) -> String {
 }
 
 /// A table with a row for each name, and what else is to be said.
-fn by_name(out: &mut String, it: &Named) {
+fn by_name(out: &mut String, it: &NameTable) {
     let _ = writeln!(out, "| {} |", it.heads.join(" | "));
     let _ = writeln!(out, "|---|{}", "--:|".repeat(it.heads.len() - 1));
     for row in &it.rows {

@@ -2,7 +2,7 @@
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use prony_verdict::why::Body;
+use prony_verdict::why::ServerAnatomy;
 use prost::Message;
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -15,13 +15,13 @@ const KERNEL: &str = "_[k]";
 ///
 /// # Errors
 /// Never in practice: what is compressed is in memory.
-pub fn pprof(side: &Body, at_ns: i64) -> io::Result<Vec<u8>> {
+pub fn pprof(side: &ServerAnatomy, at_ns: i64) -> io::Result<Vec<u8>> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     gzip.write_all(&profile(side, at_ns).encode_to_vec())?;
     gzip.finish()
 }
 
-fn profile(side: &Body, at_ns: i64) -> Profile {
+fn profile(side: &ServerAnatomy, at_ns: i64) -> Profile {
     let mut names = Names::default();
     let period = i64::try_from(side.period_ns).unwrap_or(i64::MAX);
     let mut profile = Profile {

@@ -5,7 +5,7 @@ use crate::material::Material;
 use maud::{Markup, html};
 use prony_record::verdict::Comparison;
 use prony_report::duel;
-use prony_report::run::{CellReport, Raised, rigs};
+use prony_report::run::{CellReport, RaisedCheck, rigs};
 use prony_report::show;
 use prony_verdict::seen::DuelReport;
 
@@ -101,7 +101,7 @@ fn versus(duel: &DuelReport, one: &Comparison) -> String {
     format!("{} / {first}", one.side)
 }
 
-fn check(raised: &Raised) -> Markup {
+fn check(raised: &RaisedCheck) -> Markup {
     let word = raised.finding.severity.word();
     let mut names = raised
         .servers

@@ -9,7 +9,7 @@ mod head;
 mod servers;
 
 use crate::PageError;
-use crate::chart::{self, Chart, Kind};
+use crate::chart::{self, Chart, ChartKind};
 use crate::material::Material;
 use crate::raw;
 use crate::why::{self, FLAMES, section};
@@ -93,52 +93,52 @@ fn inert(json: &str) -> String {
 }
 
 /// A part of the page that is made of charts.
-struct Section {
+struct ChartSection {
     id: &'static str,
     title: &'static str,
-    kind: Kind,
+    kind: ChartKind,
 }
 
-const SECTIONS: &[Section] = &[
-    Section {
+const SECTIONS: &[ChartSection] = &[
+    ChartSection {
         id: "throughput",
         title: "Throughput",
-        kind: Kind::Throughput,
+        kind: ChartKind::Throughput,
     },
-    Section {
+    ChartSection {
         id: "loads",
         title: "Over loads",
-        kind: Kind::Grid,
+        kind: ChartKind::Grid,
     },
-    Section {
+    ChartSection {
         id: "latency",
         title: "Response times",
-        kind: Kind::Latency,
+        kind: ChartKind::Latency,
     },
-    Section {
+    ChartSection {
         id: "requests",
         title: "By request",
-        kind: Kind::Requests,
+        kind: ChartKind::Requests,
     },
-    Section {
+    ChartSection {
         id: "cost",
         title: "Resources",
-        kind: Kind::Cost,
+        kind: ChartKind::Cost,
     },
-    Section {
+    ChartSection {
         id: "workers",
         title: "Workers",
-        kind: Kind::Scaling,
+        kind: ChartKind::Scaling,
     },
-    Section {
+    ChartSection {
         id: "time",
         title: "Time inside trials",
-        kind: Kind::Time,
+        kind: ChartKind::Time,
     },
 ];
 
 fn contents(charts: &[Chart], material: &Material) -> Markup {
-    let has = |section: &&Section| charts.iter().any(|chart| chart.kind == section.kind);
+    let has = |section: &&ChartSection| charts.iter().any(|chart| chart.kind == section.kind);
     html! {
         nav aria-label="Contents" {
             @for section in SECTIONS.iter().filter(has) {
@@ -153,7 +153,7 @@ fn contents(charts: &[Chart], material: &Material) -> Markup {
     }
 }
 
-fn figures(charts: &[Chart], section: &Section) -> Markup {
+fn figures(charts: &[Chart], section: &ChartSection) -> Markup {
     let own: Vec<&Chart> = charts
         .iter()
         .filter(|chart| chart.kind == section.kind)
@@ -161,7 +161,7 @@ fn figures(charts: &[Chart], section: &Section) -> Markup {
     if own.is_empty() {
         return html! {};
     }
-    let small = section.kind == Kind::Time;
+    let small = section.kind == ChartKind::Time;
     // Small ones stand beside each other, so more of them fit.
     let open = if small { 3 * OPEN } else { OPEN };
     let (first, more) = own.split_at(own.len().min(open));

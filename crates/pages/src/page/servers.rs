@@ -1,7 +1,7 @@
 //! Each server: what it is, what it was started with, and all its trials.
 
 use crate::chart::look_sample;
-use crate::material::{Material, Part};
+use crate::material::{Material, StoredTrial};
 use maud::{Markup, html};
 use prony_record::TrialStatus;
 use prony_report::run::CellReport;
@@ -25,7 +25,7 @@ pub(super) fn section(material: &Material) -> Markup {
 }
 
 fn server(material: &Material, label: &str) -> Markup {
-    let parts: Vec<&Part> = material
+    let parts: Vec<&StoredTrial> = material
         .trials
         .iter()
         .filter(|part| part.label() == label)
@@ -90,8 +90,8 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-fn trials(label: &str, parts: &[&Part]) -> Markup {
-    let rate = |part: &Part| {
+fn trials(label: &str, parts: &[&StoredTrial]) -> Markup {
+    let rate = |part: &StoredTrial| {
         part.trial()
             .figures
             .throughput
@@ -132,7 +132,7 @@ fn trials(label: &str, parts: &[&Part]) -> Markup {
     }
 }
 
-fn judged(part: &Part) -> String {
+fn judged(part: &StoredTrial) -> String {
     let trial = part.trial();
     let mut words: Vec<&str> = Vec::new();
     if trial.status != TrialStatus::Ok {

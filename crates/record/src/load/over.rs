@@ -5,7 +5,7 @@ use crate::word::words;
 words! {
     /// Transport under HTTP, and the version of HTTP.
     #[derive(Default)]
-    Over {
+    Protocol {
         /// HTTP/1.1 over TCP.
         #[default]
         Plain = "plain",
@@ -30,7 +30,7 @@ words! {
     }
 }
 
-impl Over {
+impl Protocol {
     /// Variant with or without TLS, and with HTTP/2 or HTTP/1.1.
     #[must_use]
     pub const fn of(tls: bool, http2: bool) -> Self {
@@ -88,7 +88,7 @@ fn unknown<T: std::fmt::Display>(text: &str, what: &str, all: &[T]) -> String {
     format!("{text:?} is not {what}: expected one of {}", all.join(", "))
 }
 
-impl std::str::FromStr for Over {
+impl std::str::FromStr for Protocol {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -58,7 +58,7 @@ impl Encoded {
     ///
     /// # Errors
     /// When its bytes are no histogram.
-    pub fn of(&self, kind: Kind) -> Result<Times, Unreadable> {
+    pub fn of(&self, kind: Kind) -> Result<Times, UnreadableHistogram> {
         match self.times.get(&kind) {
             Some(bytes) => decode(bytes),
             None => Ok(Times::new(DIGITS).expect("three digits are allowed")),
@@ -91,24 +91,24 @@ impl From<&Distributions> for Encoded {
 }
 
 impl TryFrom<Encoded> for Distributions {
-    type Error = Unreadable;
+    type Error = UnreadableHistogram;
 
-    fn try_from(encoded: Encoded) -> Result<Self, Unreadable> {
+    fn try_from(encoded: Encoded) -> Result<Self, UnreadableHistogram> {
         Self::try_from(&encoded)
     }
 }
 
 impl TryFrom<&Encoded> for Distributions {
-    type Error = Unreadable;
+    type Error = UnreadableHistogram;
 
-    fn try_from(encoded: &Encoded) -> Result<Self, Unreadable> {
+    fn try_from(encoded: &Encoded) -> Result<Self, UnreadableHistogram> {
         let mut all = Self {
             effective: encoded.effective,
             ..Self::default()
         };
         for (&kind, bytes) in &encoded.times {
-            *all.of_mut(kind) =
-                decode(bytes).map_err(|error| Unreadable(format!("{kind}: {}", error.0)))?;
+            *all.of_mut(kind) = decode(bytes)
+                .map_err(|error| UnreadableHistogram(format!("{kind}: {}", error.0)))?;
         }
         Ok(all)
     }
@@ -117,7 +117,7 @@ impl TryFrom<&Encoded> for Distributions {
 /// A histogram that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("a histogram cannot be read: {0}")]
-pub struct Unreadable(String);
+pub struct UnreadableHistogram(String);
 
 /// A histogram as bytes: HdrHistogram's V2 format, compressed.
 pub fn encode<C: Counter>(times: &Histogram<C>) -> Vec<u8> {
@@ -132,7 +132,7 @@ pub fn encode<C: Counter>(times: &Histogram<C>) -> Vec<u8> {
 ///
 /// # Errors
 /// When the bytes are something else, or a histogram of more than can have been measured.
-pub fn decode(bytes: &[u8]) -> Result<Times, Unreadable> {
+pub fn decode(bytes: &[u8]) -> Result<Times, UnreadableHistogram> {
     decode_as(bytes)
 }
 
@@ -140,13 +140,13 @@ pub fn decode(bytes: &[u8]) -> Result<Times, Unreadable> {
 ///
 /// # Errors
 /// As [`decode`].
-pub fn decode_as<C: Counter>(bytes: &[u8]) -> Result<Histogram<C>, Unreadable> {
+pub fn decode_as<C: Counter>(bytes: &[u8]) -> Result<Histogram<C>, UnreadableHistogram> {
     bearable(bytes)?;
     let times: Histogram<C> = Deserializer::new()
         .deserialize(&mut &bytes[..])
-        .map_err(|error| Unreadable(error.to_string()))?;
+        .map_err(|error| UnreadableHistogram(error.to_string()))?;
     match times.len() {
-        n if n > MOST_SAMPLES => Err(Unreadable(format!(
+        n if n > MOST_SAMPLES => Err(UnreadableHistogram(format!(
             "it has {n} samples, and may have {MOST_SAMPLES}"
         ))),
         _ => Ok(times),
@@ -155,23 +155,23 @@ pub fn decode_as<C: Counter>(bytes: &[u8]) -> Result<Histogram<C>, Unreadable> {
 
 /// Does the head of a histogram's bytes speak of something that fits into a little memory? The reader takes as much as
 /// the head says, whatever follows.
-fn bearable(bytes: &[u8]) -> Result<(), Unreadable> {
+fn bearable(bytes: &[u8]) -> Result<(), UnreadableHistogram> {
     // Twice a cookie and a length; the second pair is compressed and followed by three words that say how the
     // values are divided.
     let mut head = [0; 16];
     let packed = bytes.get(8..).unwrap_or_default();
     ZlibDecoder::new(packed)
         .read_exact(&mut head)
-        .map_err(|error| Unreadable(error.to_string()))?;
+        .map_err(|error| UnreadableHistogram(error.to_string()))?;
     let word = |at: usize| u32::from_be_bytes(head[at..at + 4].try_into().expect("four bytes"));
     let (length, digits) = (word(4), word(12));
     if length > MOST_BYTES {
-        return Err(Unreadable(format!(
+        return Err(UnreadableHistogram(format!(
             "it declares {length} bytes, and may have {MOST_BYTES}"
         )));
     }
     if digits > u32::from(DIGITS) {
-        return Err(Unreadable(format!(
+        return Err(UnreadableHistogram(format!(
             "its values are said to have {digits} digits, and may have {DIGITS}"
         )));
     }

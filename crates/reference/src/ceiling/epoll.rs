@@ -9,7 +9,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 
 use crate::session::{Session, Then};
 use crate::slab::{Key, Slab};
-use crate::sys::{self, Accepted, Events, Interest, Poller, is_passing};
+use crate::sys::{self, Accepted, Interest, PollEvents, Poller, is_passing};
 use crate::work::Work;
 use crate::{Date, Error};
 
@@ -25,8 +25,8 @@ pub(super) fn serve<S: Session>(
     work: Work,
     setup: &S::Setup,
 ) -> Result<(), Error> {
-    let mut worker = Worker::<S>::new(listener, work, setup)?;
-    let mut events = Events::new(EVENTS);
+    let mut worker = EpollWorker::<S>::new(listener, work, setup)?;
+    let mut events = PollEvents::new(EVENTS);
     loop {
         worker.poller.wait(&mut events, None)?;
         if S::DATED {
@@ -41,20 +41,20 @@ pub(super) fn serve<S: Session>(
     }
 }
 
-struct Worker<'a, S: Session> {
+struct EpollWorker<'a, S: Session> {
     poller: Poller,
     listener: &'a TcpListener,
     setup: &'a S::Setup,
     /// Whether the listener is watched: not while no descriptor is left.
     accepting: bool,
-    connections: Slab<Connection<S>>,
+    connections: Slab<EpollConnection<S>>,
     date: Date,
     work: Work,
     buffer: Vec<u8>,
     scratch: Vec<u8>,
 }
 
-struct Connection<S> {
+struct EpollConnection<S> {
     stream: TcpStream,
     session: S,
     phase: Phase,
@@ -73,14 +73,14 @@ enum Phase {
 }
 
 /// Whether a connection goes on.
-enum Outcome {
+enum NextInterest {
     Open,
     /// The connection stays open, and waits for other events than before.
     Watch(Interest),
     Over,
 }
 
-impl<'a, S: Session> Worker<'a, S> {
+impl<'a, S: Session> EpollWorker<'a, S> {
     fn new(listener: &'a TcpListener, work: Work, setup: &'a S::Setup) -> Result<Self, Error> {
         listener
             .set_nonblocking(true)
@@ -104,7 +104,7 @@ impl<'a, S: Session> Worker<'a, S> {
         loop {
             match sys::accept(self.listener)? {
                 Accepted::Connection(stream) => {
-                    let key = self.connections.insert(Connection {
+                    let key = self.connections.insert(EpollConnection {
                         stream,
                         session: S::new(self.setup),
                         phase: Phase::Reading,
@@ -139,7 +139,7 @@ impl<'a, S: Session> Worker<'a, S> {
         };
         let outcome = match connection.phase {
             Phase::Reading => match connection.stream.read(&mut self.buffer) {
-                Ok(0) => Outcome::Over,
+                Ok(0) => NextInterest::Over,
                 Ok(length) => {
                     let input = &self.buffer[..length];
                     let session = &mut connection.session;
@@ -147,23 +147,23 @@ impl<'a, S: Session> Worker<'a, S> {
                     self.work.perform(reply.requests);
                     connection.send(reply.bytes, reply.then)
                 }
-                Err(error) if is_passing(&error) => Outcome::Open,
-                Err(_) => Outcome::Over,
+                Err(error) if is_passing(&error) => NextInterest::Open,
+                Err(_) => NextInterest::Over,
             },
             Phase::Writing { .. } => connection.send_rest(),
             Phase::Lingering => match connection.stream.read(&mut self.buffer) {
-                Ok(1..) => Outcome::Open,
-                Err(error) if is_passing(&error) => Outcome::Open,
-                Ok(0) | Err(_) => Outcome::Over,
+                Ok(1..) => NextInterest::Open,
+                Err(error) if is_passing(&error) => NextInterest::Open,
+                Ok(0) | Err(_) => NextInterest::Over,
             },
         };
         match outcome {
-            Outcome::Open => Ok(()),
-            Outcome::Watch(interest) => {
+            NextInterest::Open => Ok(()),
+            NextInterest::Watch(interest) => {
                 self.poller
                     .modify(&connection.stream, key.to_bits(), interest)
             }
-            Outcome::Over => {
+            NextInterest::Over => {
                 self.connections.remove(key);
                 if self.accepting {
                     Ok(())
@@ -175,15 +175,15 @@ impl<'a, S: Session> Worker<'a, S> {
     }
 }
 
-impl<S> Connection<S> {
-    fn send(&mut self, bytes: &[u8], then: Then) -> Outcome {
+impl<S> EpollConnection<S> {
+    fn send(&mut self, bytes: &[u8], then: Then) -> NextInterest {
         if bytes.is_empty() {
-            return Outcome::Open;
+            return NextInterest::Open;
         }
         let sent = match self.stream.write(bytes) {
             Ok(sent) => sent,
             Err(error) if is_passing(&error) => 0,
-            Err(_) => return Outcome::Over,
+            Err(_) => return NextInterest::Over,
         };
         if sent == bytes.len() {
             return self.after(then);
@@ -193,40 +193,40 @@ impl<S> Connection<S> {
             sent: 0,
             then,
         };
-        Outcome::Watch(Interest::WRITE)
+        NextInterest::Watch(Interest::WRITE)
     }
 
-    fn send_rest(&mut self) -> Outcome {
+    fn send_rest(&mut self) -> NextInterest {
         let Phase::Writing { rest, sent, then } = &mut self.phase else {
-            return Outcome::Open;
+            return NextInterest::Open;
         };
         match self.stream.write(&rest[*sent..]) {
             Ok(more) => *sent += more,
             Err(error) if is_passing(&error) => {}
-            Err(_) => return Outcome::Over,
+            Err(_) => return NextInterest::Over,
         }
         if *sent < rest.len() {
-            return Outcome::Open;
+            return NextInterest::Open;
         }
         let then = *then;
         self.phase = Phase::Reading;
         match self.after(then) {
-            Outcome::Open => Outcome::Watch(Interest::READ),
+            NextInterest::Open => NextInterest::Watch(Interest::READ),
             outcome => outcome,
         }
     }
 
     /// Returns what the connection does after a reply that is sent completely.
-    fn after(&mut self, then: Then) -> Outcome {
+    fn after(&mut self, then: Then) -> NextInterest {
         match then {
-            Then::Keep => Outcome::Open,
-            Then::Close => Outcome::Over,
+            Then::Keep => NextInterest::Open,
+            Then::Close => NextInterest::Over,
             Then::Linger => match self.stream.shutdown(Shutdown::Write) {
                 Ok(()) => {
                     self.phase = Phase::Lingering;
-                    Outcome::Open
+                    NextInterest::Open
                 }
-                Err(_) => Outcome::Over,
+                Err(_) => NextInterest::Over,
             },
         }
     }

@@ -21,7 +21,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-pub use crate::over::Over;
+pub use crate::over::Layers;
 use rustls::ServerConfig;
 
 use crate::session::{Echo, H2, Http, Secured, Session, Ws};
@@ -80,7 +80,7 @@ pub struct Options {
     /// a known amount. Counted in steps that take this long on an undisturbed CPU.
     pub busy: Duration,
     /// Layers below HTTP.
-    pub over: Over,
+    pub over: Layers,
 }
 
 impl Options {
@@ -92,7 +92,7 @@ impl Options {
             contract: Contract::TcpEcho,
             workers: 1,
             busy: Duration::ZERO,
-            over: Over::default(),
+            over: Layers::default(),
         }
     }
 }

@@ -37,14 +37,14 @@ const MOST_UNSENT: usize = 256 * 1024;
 
 /// Kind of operation that a completion belongs to: the top 8 bits of its user data, above the [`Key`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum OpKind {
     Accept = 0,
     Receive = 1,
     Send = 2,
     Cancel = 3,
 }
 
-impl Kind {
+impl OpKind {
     fn user_data(self, key: Key) -> u64 {
         (self as u64) << 56 | key.to_bits()
     }
@@ -71,7 +71,7 @@ pub(super) fn serve<S: Session>(
             source,
         })?;
     // Never dropped: should this function fail, the kernel may still be sending from connections.
-    let mut worker = ManuallyDrop::new(Worker::<S> {
+    let mut worker = ManuallyDrop::new(UringWorker::<S> {
         listener,
         setup,
         accepting: false,
@@ -83,7 +83,7 @@ pub(super) fn serve<S: Session>(
         scratch: Vec::new(),
     });
     let (submitter, submissions, mut completions) = ring.split();
-    let mut queue = Queue {
+    let mut queue = UringQueue {
         submitter,
         submissions,
     };
@@ -126,12 +126,12 @@ fn create() -> Result<IoUring, Error> {
 }
 
 /// The way into the kernel.
-struct Queue<'a> {
+struct UringQueue<'a> {
     submitter: Submitter<'a>,
     submissions: SubmissionQueue<'a>,
 }
 
-impl Queue<'_> {
+impl UringQueue<'_> {
     /// # Safety
     ///
     /// Memory that the entry points to must stay as it is until its completion.
@@ -156,12 +156,12 @@ impl Queue<'_> {
     }
 }
 
-struct Worker<'a, S: Session> {
+struct UringWorker<'a, S: Session> {
     listener: &'a TcpListener,
     setup: &'a S::Setup,
     /// Whether the multishot accept is armed: not while no descriptor is left.
     accepting: bool,
-    connections: Slab<Connection<S>>,
+    connections: Slab<UringConnection<S>>,
     /// Connections whose receive ended for want of a buffer.
     starved: VecDeque<Key>,
     buffers: Buffers,
@@ -170,7 +170,7 @@ struct Worker<'a, S: Session> {
     scratch: Vec<u8>,
 }
 
-struct Connection<S> {
+struct UringConnection<S> {
     stream: TcpStream,
     session: S,
     outgoing: Outgoing,
@@ -186,9 +186,9 @@ struct Connection<S> {
     ended: bool,
 }
 
-impl<S: Session> Worker<'_, S> {
+impl<S: Session> UringWorker<'_, S> {
     /// Sees that the multishot accept is armed.
-    fn keep_accepting(&mut self, queue: &mut Queue<'_>) -> Result<(), Error> {
+    fn keep_accepting(&mut self, queue: &mut UringQueue<'_>) -> Result<(), Error> {
         if self.accepting {
             return Ok(());
         }
@@ -197,22 +197,30 @@ impl<S: Session> Worker<'_, S> {
         let entry = opcode::AcceptMulti::new(listener)
             .flags(libc::SOCK_CLOEXEC)
             .build()
-            .user_data((Kind::Accept as u64) << 56);
+            .user_data((OpKind::Accept as u64) << 56);
         // SAFETY: a multishot accept points to no memory.
         unsafe { queue.push(&entry) }
     }
 
-    fn complete(&mut self, completion: &cqueue::Entry, queue: &mut Queue<'_>) -> Result<(), Error> {
+    fn complete(
+        &mut self,
+        completion: &cqueue::Entry,
+        queue: &mut UringQueue<'_>,
+    ) -> Result<(), Error> {
         let key = Key::from_bits(completion.user_data());
-        match Kind::of(completion.user_data()) {
-            Kind::Accept => self.accepted(completion, queue),
-            Kind::Receive => self.received(key, completion, queue),
-            Kind::Send => self.sent(key, completion.result(), queue),
-            Kind::Cancel => Ok(()), // the receive itself tells how it ended
+        match OpKind::of(completion.user_data()) {
+            OpKind::Accept => self.accepted(completion, queue),
+            OpKind::Receive => self.received(key, completion, queue),
+            OpKind::Send => self.sent(key, completion.result(), queue),
+            OpKind::Cancel => Ok(()), // the receive itself tells how it ended
         }
     }
 
-    fn accepted(&mut self, completion: &cqueue::Entry, queue: &mut Queue<'_>) -> Result<(), Error> {
+    fn accepted(
+        &mut self,
+        completion: &cqueue::Entry,
+        queue: &mut UringQueue<'_>,
+    ) -> Result<(), Error> {
         if !cqueue::more(completion.flags()) {
             self.accepting = false;
         }
@@ -230,7 +238,7 @@ impl<S: Session> Worker<'_, S> {
         } else {
             // SAFETY: the kernel has just opened this descriptor, so this is its only owner.
             let fd = unsafe { OwnedFd::from_raw_fd(completion.result()) };
-            let key = self.connections.insert(Connection {
+            let key = self.connections.insert(UringConnection {
                 stream: fd.into(),
                 session: S::new(self.setup),
                 outgoing: Outgoing::default(),
@@ -249,7 +257,7 @@ impl<S: Session> Worker<'_, S> {
         &mut self,
         key: Key,
         completion: &cqueue::Entry,
-        queue: &mut Queue<'_>,
+        queue: &mut UringQueue<'_>,
     ) -> Result<(), Error> {
         let result = completion.result();
         let buffer = cqueue::buffer_select(completion.flags());
@@ -296,7 +304,7 @@ impl<S: Session> Worker<'_, S> {
         }
     }
 
-    fn sent(&mut self, key: Key, result: i32, queue: &mut Queue<'_>) -> Result<(), Error> {
+    fn sent(&mut self, key: Key, result: i32, queue: &mut UringQueue<'_>) -> Result<(), Error> {
         if let Some(connection) = self.connections.get_mut(key) {
             match usize::try_from(result) {
                 Ok(count) => connection.outgoing.finish(count),
@@ -313,7 +321,7 @@ impl<S: Session> Worker<'_, S> {
     }
 
     /// Arms the receives that found no buffer. By now this turn's buffers are all given back.
-    fn feed_starved(&mut self, queue: &mut Queue<'_>) -> Result<(), Error> {
+    fn feed_starved(&mut self, queue: &mut UringQueue<'_>) -> Result<(), Error> {
         while let Some(key) = self.starved.pop_front() {
             self.settle(key, queue)?;
         }
@@ -321,7 +329,7 @@ impl<S: Session> Worker<'_, S> {
     }
 
     /// Starts whatever a connection's state asks for next.
-    fn settle(&mut self, key: Key, queue: &mut Queue<'_>) -> Result<(), Error> {
+    fn settle(&mut self, key: Key, queue: &mut UringQueue<'_>) -> Result<(), Error> {
         let Some(connection) = self.connections.get_mut(key) else {
             return Ok(());
         };
@@ -338,7 +346,7 @@ impl<S: Session> Worker<'_, S> {
     }
 }
 
-impl<S> Connection<S> {
+impl<S> UringConnection<S> {
     fn is_drained(&self) -> bool {
         self.outgoing.len() == 0 && !self.outgoing.is_in_flight()
     }
@@ -347,7 +355,7 @@ impl<S> Connection<S> {
         self.ended || self.then != Then::Keep
     }
 
-    fn send(&mut self, key: Key, queue: &mut Queue<'_>) -> Result<(), Error> {
+    fn send(&mut self, key: Key, queue: &mut UringQueue<'_>) -> Result<(), Error> {
         let Some(bytes) = self.outgoing.start() else {
             return Ok(());
         };
@@ -357,7 +365,7 @@ impl<S> Connection<S> {
         let entry = opcode::Send::new(stream, bytes.as_ptr(), length)
             .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build()
-            .user_data(Kind::Send.user_data(key));
+            .user_data(OpKind::Send.user_data(key));
         // SAFETY: `Outgoing` keeps the bytes until `finish` or `fail`, which this send's completion
         // calls; until then the connection is not removed, and the worker is never dropped.
         unsafe { queue.push(&entry) }
@@ -379,8 +387,8 @@ impl<S> Connection<S> {
     }
 
     /// Keeps the receive armed unless too much is unsent.
-    fn receive(&mut self, key: Key, queue: &mut Queue<'_>) -> Result<(), Error> {
-        let user_data = Kind::Receive.user_data(key);
+    fn receive(&mut self, key: Key, queue: &mut UringQueue<'_>) -> Result<(), Error> {
+        let user_data = OpKind::Receive.user_data(key);
         let is_full = self.outgoing.len() > MOST_UNSENT;
         if !self.receiving && !self.ended && !is_full {
             self.receiving = true;
@@ -394,7 +402,7 @@ impl<S> Connection<S> {
             self.stopping = true;
             let entry = opcode::AsyncCancel::new(user_data)
                 .build()
-                .user_data(Kind::Cancel.user_data(key));
+                .user_data(OpKind::Cancel.user_data(key));
             // SAFETY: points to no memory.
             unsafe { queue.push(&entry) }
         } else {

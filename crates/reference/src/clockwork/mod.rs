@@ -1,9 +1,9 @@
 //! The clockwork: a server whose delays and stalls are scripted exactly.
 //!
 //! What a load generator reports can only be judged beside what it should have reported. A
-//! [`Script`] says when each request is answered, as a pure function of when the requests arrive
+//! [`ReplyScript`] says when each request is answered, as a pure function of when the requests arrive
 //! ([`Timeline`]); [`implied`] says which response times follow for arrivals that a schedule
-//! dictates. A [`Server`] then keeps that script to within a microsecond or two, and [`Report`]s how
+//! dictates. A [`ClockworkServer`] then keeps that script to within a microsecond or two, and [`ClockworkReport`]s how
 //! well it did, so that a test can tell its own instrument's error from the generator's.
 //!
 //! ```
@@ -14,7 +14,7 @@
 //! let script = Script {
 //!     delay: Delay::Constant(Duration::from_millis(1)),
 //!     stall: Some("100ms/1s".parse()?),
-//!     ..Script::default()
+//!     ..ReplyScript::default()
 //! };
 //! let times = implied(&script, (0..10_000).map(|k| 1_000_000_000 + k * 1_000_000));
 //! assert_eq!(quantile(&times, 0.5), 1_000_000);
@@ -30,16 +30,16 @@ mod server;
 mod timeline;
 mod wire;
 
-pub use report::Report;
-pub use script::{Delay, Script, Stall};
-pub use server::{Options, Server};
+pub use report::ClockworkReport;
+pub use script::{Delay, ReplyScript, Stall};
+pub use server::{ClockworkServer, Options};
 pub use timeline::{Timeline, implied, quantile};
 
 use std::sync::atomic::AtomicBool;
 
 use crate::{Error, sys};
 
-/// A flag for [`Server::run`] that SIGTERM and SIGINT set, which no longer end this process.
+/// A flag for [`ClockworkServer::run`] that SIGTERM and SIGINT set, which no longer end this process.
 ///
 /// # Errors
 ///

@@ -14,7 +14,7 @@ const LONGEST_NS: u64 = 3_600_000_000_000;
 /// the server's own delays and the sends of other replies before it, but not the kernel's work for
 /// this one. A reply that the peer does not make room for counts as of the first attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct ClockworkReport {
     /// Requests given a reply time.
     pub requests: u64,
     /// Replies of which at least the beginning was given to the kernel, or tried to.
@@ -31,7 +31,7 @@ pub struct Report {
     pub released: Vec<Vec<u64>>,
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ClockworkReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let us = |duration: Duration| duration.as_nanos() as f64 / 1e3;
         write!(
@@ -46,15 +46,15 @@ impl fmt::Display for Report {
     }
 }
 
-/// Collects what a [`Report`] tells.
-pub(super) struct Tally {
+/// Collects what a [`ClockworkReport`] tells.
+pub(super) struct LatenessTally {
     pub(super) requests: u64,
     late: Histogram<u64>,
     accepted: usize,
     released: Option<Vec<Vec<u64>>>,
 }
 
-impl Tally {
+impl LatenessTally {
     /// With a note of each release, or without.
     pub(super) fn new(note: bool) -> Self {
         Self {
@@ -82,9 +82,9 @@ impl Tally {
         }
     }
 
-    pub(super) fn into_report(self) -> Report {
+    pub(super) fn into_report(self) -> ClockworkReport {
         let at = |quantile| Duration::from_nanos(self.late.value_at_quantile(quantile));
-        Report {
+        ClockworkReport {
             requests: self.requests,
             replies: self.late.len(),
             late_p50: at(0.5),
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_report_reads_well() {
-        let mut tally = Tally::new(false);
+        let mut tally = LatenessTally::new(false);
         tally.requests = 3;
         let number = tally.connection();
         for late in [100, 200, 1_500] {
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn releases_are_noted_by_connection() {
-        let mut tally = Tally::new(true);
+        let mut tally = LatenessTally::new(true);
         let (first, second) = (tally.connection(), tally.connection());
         for (connection, now) in [(second, 10), (first, 20), (second, 30)] {
             tally.note(connection, now, 0);

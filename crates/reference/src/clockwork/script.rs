@@ -9,7 +9,7 @@ use prony_record::Span;
 
 /// When requests are answered. The rules are [`Timeline`](super::Timeline)'s.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Script {
+pub struct ReplyScript {
     /// How long a request takes.
     pub delay: Delay,
     /// When nothing is answered.
@@ -22,7 +22,7 @@ pub struct Script {
     pub seed: u64,
 }
 
-impl Default for Script {
+impl Default for ReplyScript {
     /// Everything is answered at once.
     fn default() -> Self {
         Self {
@@ -34,7 +34,7 @@ impl Default for Script {
     }
 }
 
-impl Script {
+impl ReplyScript {
     /// Whether the script means something; what is read from text always does.
     ///
     /// # Errors
@@ -234,15 +234,15 @@ mod tests {
     #[test]
     fn scripts_that_mean_nothing_are_found() {
         let ms = Duration::from_millis;
-        let stall = |every, length| Script {
+        let stall = |every, length| ReplyScript {
             stall: Some(Stall { every, length }),
-            ..Script::default()
+            ..ReplyScript::default()
         };
-        let delay = |delay| Script {
+        let delay = |delay| ReplyScript {
             delay,
-            ..Script::default()
+            ..ReplyScript::default()
         };
-        assert!(Script::default().check().is_ok());
+        assert!(ReplyScript::default().check().is_ok());
         assert!(stall(ms(2), ms(1)).check().is_ok());
         for script in [
             stall(ms(1), ms(1)),

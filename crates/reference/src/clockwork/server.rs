@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::held::Held;
-use super::report::{Report, Tally};
+use super::report::{ClockworkReport, LatenessTally};
 use super::requests::Requests;
 use super::wire::Wire;
-use super::{Script, Timeline};
+use super::{ReplyScript, Timeline};
 use crate::session::Then;
 use crate::slab::{Key, Slab};
-use crate::sys::{self, Accepted, Events, Interest, Poller, Sharing, is_passing, monotonic_ns};
-use crate::{Contract, Date, Error, Over};
+use crate::sys::{self, Accepted, Interest, PollEvents, Poller, Sharing, is_passing, monotonic_ns};
+use crate::{Contract, Date, Error, Layers};
 
 use rustls::ServerConfig;
 
@@ -41,7 +41,7 @@ pub struct Options {
     /// Contract of the server's answers. Dates are those of the arrival, not of the reply.
     pub contract: Contract,
     /// When it is answered.
-    pub script: Script,
+    pub script: ReplyScript,
     /// How many bytes of a tcp-echo connection are one request; `None` for whatever a read brings.
     /// What is left when the peer closes its side counts as a last request.
     pub message: Option<NonZeroUsize>,
@@ -52,8 +52,8 @@ pub struct Options {
     /// Waits asleep rather than spinning: it leaves the CPU to others, and replies some 0.1 ms late.
     pub sleep: bool,
     /// Layers below HTTP, or TLS below WebSocket.
-    pub over: Over,
-    /// Notes when each reply is released, for [`Report::released`]: eight bytes for each.
+    pub over: Layers,
+    /// Notes when each reply is released, for [`ClockworkReport::released`]: eight bytes for each.
     pub note: bool,
 }
 
@@ -63,11 +63,11 @@ impl Options {
         Self {
             listen,
             contract: Contract::TcpEcho,
-            script: Script::default(),
+            script: ReplyScript::default(),
             message: None,
             nagle: false,
             sleep: false,
-            over: Over::default(),
+            over: Layers::default(),
             note: false,
         }
     }
@@ -75,7 +75,7 @@ impl Options {
 
 /// A server that listens but does not serve yet: connections wait.
 #[derive(Debug)]
-pub struct Server {
+pub struct ClockworkServer {
     options: Options,
     local_addr: SocketAddr,
     listener: TcpListener,
@@ -83,14 +83,14 @@ pub struct Server {
     origin_ns: u64,
 }
 
-impl Server {
+impl ClockworkServer {
     /// Listens. Also raises this process's soft limit of open files to the hard limit, since every
     /// connection needs a descriptor.
     ///
     /// # Errors
     ///
     /// [`Error::Listen`] if the address is taken or not this host's, [`Error::Options`] if the script
-    /// does not pass [`Script::check`].
+    /// does not pass [`ReplyScript::check`].
     pub fn bind(options: &Options) -> Result<Self, Error> {
         options.script.check()?;
         options.over.check(options.contract)?;
@@ -138,9 +138,9 @@ impl Server {
     ///
     /// [`Error::System`] if something fails that no server can go on without. What befalls a single
     /// connection ends that connection only.
-    pub fn run(self, stop: &AtomicBool) -> Result<Report, Error> {
+    pub fn run(self, stop: &AtomicBool) -> Result<ClockworkReport, Error> {
         let mut clockwork = Clockwork::new(&self)?;
-        let mut events = Events::new(EVENTS);
+        let mut events = PollEvents::new(EVENTS);
         while !stop.load(Ordering::Relaxed) {
             clockwork.turn(&mut events)?;
         }
@@ -158,7 +158,7 @@ struct Clockwork<'a> {
     connections: Slab<Connection>,
     /// One entry for each connection that holds replies back: when the first of them is due.
     due: BinaryHeap<Reverse<(u64, Key)>>,
-    tally: Tally,
+    tally: LatenessTally,
     date: Date,
     buffer: Vec<u8>,
 }
@@ -181,7 +181,7 @@ struct Connection {
 }
 
 impl<'a> Clockwork<'a> {
-    fn new(server: &'a Server) -> Result<Self, Error> {
+    fn new(server: &'a ClockworkServer) -> Result<Self, Error> {
         let poller = Poller::new()?;
         poller.add(&server.listener, LISTENER, Interest::READ)?;
         Ok(Self {
@@ -193,7 +193,7 @@ impl<'a> Clockwork<'a> {
             poller,
             connections: Slab::new(),
             due: BinaryHeap::new(),
-            tally: Tally::new(server.options.note),
+            tally: LatenessTally::new(server.options.note),
             date: Date::now(),
             buffer: vec![0; BUFFER],
         })
@@ -206,7 +206,7 @@ impl<'a> Clockwork<'a> {
 
     /// Looks once for whatever there is to do. Replies that are due come first, and again after each
     /// connection's turn: reading is never so urgent.
-    fn turn(&mut self, events: &mut Events) -> Result<(), Error> {
+    fn turn(&mut self, events: &mut PollEvents) -> Result<(), Error> {
         self.poller.wait(events, Some(self.idle()))?;
         let arrival = self.now();
         self.send_due()?;

@@ -5,14 +5,14 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::script::{Delay, Script, Stall};
+use super::script::{Delay, ReplyScript, Stall};
 
 /// A script under way. All times are nanoseconds since the script's origin.
 ///
 /// A request that arrives at *a* and is given the delay *d* is answered at
 ///
 /// - *release*(*a* + *d*), or
-/// - *release*(max(*a*, *f*) + *d*) with [`Script::queue`], where *f* is when the request before it
+/// - *release*(max(*a*, *f*) + *d*) with [`ReplyScript::queue`], where *f* is when the request before it
 ///   was answered: the one server hands over a reply before it takes the next request.
 ///
 /// *release*(*t*) is the end of the stall that contains *t*, and *t* itself outside all stalls. The
@@ -40,8 +40,8 @@ impl Timeline {
     ///
     /// # Panics
     ///
-    /// If the script does not pass [`Script::check`].
-    pub fn new(script: &Script) -> Self {
+    /// If the script does not pass [`ReplyScript::check`].
+    pub fn new(script: &ReplyScript) -> Self {
         if let Err(error) = script.check() {
             panic!("{error}");
         }
@@ -118,12 +118,12 @@ fn nanos(duration: Duration) -> u64 {
 /// at the given times since its origin, in order.
 ///
 /// Holds for requests on connections of their own. Where several are under way on one connection, a
-/// reply also waits for those before it, which only random delays without [`Script::queue`] show.
+/// reply also waits for those before it, which only random delays without [`ReplyScript::queue`] show.
 ///
 /// # Panics
 ///
-/// If the script does not pass [`Script::check`].
-pub fn implied(script: &Script, arrivals: impl IntoIterator<Item = u64>) -> Vec<u64> {
+/// If the script does not pass [`ReplyScript::check`].
+pub fn implied(script: &ReplyScript, arrivals: impl IntoIterator<Item = u64>) -> Vec<u64> {
     let mut timeline = Timeline::new(script);
     let mut times: Vec<u64> = arrivals
         .into_iter()
@@ -155,8 +155,8 @@ mod tests {
     const MS: u64 = 1_000_000;
     const SECOND: u64 = 1_000 * MS;
 
-    fn script(delay: &str, stall: &str, queue: bool) -> Script {
-        Script {
+    fn script(delay: &str, stall: &str, queue: bool) -> ReplyScript {
+        ReplyScript {
             delay: delay.parse().unwrap(),
             stall: stall.parse().ok(),
             queue,
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn none_and_constant() {
-        assert_eq!(implied(&Script::default(), [0, 5, 5]), [0, 0, 0]);
+        assert_eq!(implied(&ReplyScript::default(), [0, 5, 5]), [0, 0, 0]);
         assert_eq!(implied(&script("1ms", "", false), [0, 5, 5]), [MS; 3]);
     }
 
@@ -317,7 +317,7 @@ mod tests {
 
         #[test]
         fn the_seed_decides(seed: u64) {
-            let script = Script { seed, ..script("uniform:0s..1s", "", false) };
+            let script = ReplyScript { seed, ..script("uniform:0s..1s", "", false) };
             prop_assert_eq!(
                 implied(&script, steady(10, MS)),
                 implied(&script, steady(10, MS))

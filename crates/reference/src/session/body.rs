@@ -23,7 +23,7 @@ impl Body {
 
     pub(super) fn chunked() -> Self {
         Self::Chunked(Chunks {
-            place: Place::Size {
+            place: ChunkState::Size {
                 value: 0,
                 digits: 0,
             },
@@ -52,12 +52,12 @@ fn skip_bytes(left: &mut u64, input: &mut &[u8]) {
 /// How far a chunked body has been read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chunks {
-    place: Place,
+    place: ChunkState,
     overhead: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum ChunkState {
     Size { value: u64, digits: u8 },
     Extension { size: u64 },
     SizeEnd { size: u64 },
@@ -71,10 +71,10 @@ enum Place {
 impl Chunks {
     fn skip(&mut self, input: &mut &[u8]) -> Result<bool, Malformed> {
         while let Some((&byte, rest)) = input.split_first() {
-            if let Place::Data { left } = &mut self.place {
+            if let ChunkState::Data { left } = &mut self.place {
                 skip_bytes(left, input);
                 if *left == 0 {
-                    self.place = Place::DataReturn;
+                    self.place = ChunkState::DataReturn;
                 }
                 continue;
             }
@@ -88,51 +88,55 @@ impl Chunks {
     }
 
     /// Where one byte outside a chunk's data leads; `None` is the end of the body.
-    fn step(&mut self, byte: u8) -> Result<Option<Place>, Malformed> {
+    fn step(&mut self, byte: u8) -> Result<Option<ChunkState>, Malformed> {
         let next = match (self.place, byte) {
-            (Place::Size { value, digits }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+            (ChunkState::Size { value, digits }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                 // 15 digits stay far below what a u64 holds.
                 if digits == 15 {
                     return Err(Malformed);
                 }
                 let digit = (byte as char).to_digit(16).unwrap_or_default();
-                Place::Size {
+                ChunkState::Size {
                     value: value * 16 + u64::from(digit),
                     digits: digits + 1,
                 }
             }
-            (Place::Size { digits: 0, .. }, _) => return Err(Malformed),
-            (Place::Size { value: size, .. } | Place::Extension { size }, b'\r') => {
-                Place::SizeEnd { size }
+            (ChunkState::Size { digits: 0, .. }, _) => return Err(Malformed),
+            (ChunkState::Size { value: size, .. } | ChunkState::Extension { size }, b'\r') => {
+                ChunkState::SizeEnd { size }
             }
-            (Place::Size { value: size, .. }, b';' | b' ' | b'\t') => Place::Extension { size },
-            (Place::Extension { size }, byte) if byte != b'\n' => {
+            (ChunkState::Size { value: size, .. }, b';' | b' ' | b'\t') => {
+                ChunkState::Extension { size }
+            }
+            (ChunkState::Extension { size }, byte) if byte != b'\n' => {
                 self.count_overhead()?;
-                Place::Extension { size }
+                ChunkState::Extension { size }
             }
-            (Place::SizeEnd { size: 0 }, b'\n') => Place::Trailer {
+            (ChunkState::SizeEnd { size: 0 }, b'\n') => ChunkState::Trailer {
                 line_is_empty: true,
             },
-            (Place::SizeEnd { size }, b'\n') => Place::Data { left: size },
-            (Place::DataReturn, b'\r') => Place::DataEnd,
-            (Place::DataEnd, b'\n') => Place::Size {
+            (ChunkState::SizeEnd { size }, b'\n') => ChunkState::Data { left: size },
+            (ChunkState::DataReturn, b'\r') => ChunkState::DataEnd,
+            (ChunkState::DataEnd, b'\n') => ChunkState::Size {
                 value: 0,
                 digits: 0,
             },
-            (Place::Trailer { line_is_empty }, b'\r') => Place::TrailerEnd { line_is_empty },
-            (Place::Trailer { .. }, byte) if byte != b'\n' => {
+            (ChunkState::Trailer { line_is_empty }, b'\r') => {
+                ChunkState::TrailerEnd { line_is_empty }
+            }
+            (ChunkState::Trailer { .. }, byte) if byte != b'\n' => {
                 self.count_overhead()?;
-                Place::Trailer {
+                ChunkState::Trailer {
                     line_is_empty: false,
                 }
             }
             (
-                Place::TrailerEnd {
+                ChunkState::TrailerEnd {
                     line_is_empty: true,
                 },
                 b'\n',
             ) => return Ok(None),
-            (Place::TrailerEnd { .. }, b'\n') => Place::Trailer {
+            (ChunkState::TrailerEnd { .. }, b'\n') => ChunkState::Trailer {
                 line_is_empty: true,
             },
             _ => return Err(Malformed),

@@ -12,7 +12,7 @@ use prony_engine::protocol::h2::Decoder;
 
 use super::{Reply, Said, Session, Then};
 use crate::Date;
-use frame::{Header, flag, kind};
+use frame::{FrameHeader, flag, kind};
 use sending::Sending;
 
 /// First bytes of a client on a connection (RFC 9113, 3.4).
@@ -47,7 +47,7 @@ struct Request {
 
 /// The error that ends a connection (RFC 9113, 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wrong {
+enum ConnectionError {
     Protocol = 1,
     FlowControl = 3,
     FrameSize = 6,
@@ -110,7 +110,7 @@ impl H2 {
         input: &mut &[u8],
         date: &Date,
         out: &mut Vec<u8>,
-    ) -> Result<Option<bool>, Wrong> {
+    ) -> Result<Option<bool>, ConnectionError> {
         if self.greeted < PREFACE.len() {
             let greeting = PREFACE.len() - self.greeted;
             let (begin, rest) = input.split_at(greeting.min(input.len()));
@@ -120,7 +120,7 @@ impl H2 {
         }
         self.partial.extend_from_slice(input);
         *input = &[];
-        let Some(header) = Header::read(&self.partial)? else {
+        let Some(header) = FrameHeader::read(&self.partial)? else {
             return Ok(None);
         };
         let end = frame::HEADER + header.length;
@@ -134,7 +134,7 @@ impl H2 {
     }
 
     /// Says why the connection ends.
-    fn last_word(&self, wrong: Wrong, out: &mut Vec<u8>) {
+    fn last_word(&self, wrong: ConnectionError, out: &mut Vec<u8>) {
         let code = (wrong as u32).to_be_bytes();
         let payload = [self.last.to_be_bytes(), code].concat();
         frame::put(kind::GOAWAY, 0, 0, &payload, out);
@@ -146,12 +146,12 @@ impl H2 {
         date: &Date,
         out: &mut Vec<u8>,
         requests: &mut u32,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ConnectionError> {
         if self.greeted < PREFACE.len() {
             let expected = &PREFACE[self.greeted..];
             let length = expected.len().min(input.len());
             if input[..length] != expected[..length] {
-                return Err(Wrong::Protocol);
+                return Err(ConnectionError::Protocol);
             }
             self.greeted += length;
             input = &input[length..];
@@ -182,9 +182,9 @@ impl H2 {
         date: &Date,
         out: &mut Vec<u8>,
         requests: &mut u32,
-    ) -> Result<usize, Wrong> {
+    ) -> Result<usize, ConnectionError> {
         let mut used = 0;
-        while let Some(header) = Header::read(&bytes[used..])? {
+        while let Some(header) = FrameHeader::read(&bytes[used..])? {
             let start = used + frame::HEADER;
             let Some(payload) = bytes.get(start..start + header.length) else {
                 break;
@@ -198,13 +198,13 @@ impl H2 {
     /// Takes a frame; says whether a request was answered.
     fn frame(
         &mut self,
-        header: Header,
+        header: FrameHeader,
         payload: &[u8],
         date: &Date,
         out: &mut Vec<u8>,
-    ) -> Result<bool, Wrong> {
+    ) -> Result<bool, ConnectionError> {
         if self.block.is_some() && header.kind != kind::CONTINUATION {
-            return Err(Wrong::Protocol);
+            return Err(ConnectionError::Protocol);
         }
         let stream = header.stream;
         let ends = header.has(flag::END_STREAM);
@@ -213,7 +213,7 @@ impl H2 {
                 let fragment = header.content(payload)?;
                 let known = self.open.contains_key(&stream);
                 if stream.is_multiple_of(2) || (stream <= self.last && !known) {
-                    return Err(Wrong::Protocol);
+                    return Err(ConnectionError::Protocol);
                 }
                 self.last = self.last.max(stream);
                 if header.has(flag::END_HEADERS) {
@@ -223,14 +223,14 @@ impl H2 {
             }
             kind::CONTINUATION => {
                 let Some((own, ends, mut block)) = self.block.take() else {
-                    return Err(Wrong::Protocol);
+                    return Err(ConnectionError::Protocol);
                 };
                 if own != stream {
-                    return Err(Wrong::Protocol);
+                    return Err(ConnectionError::Protocol);
                 }
                 block.extend_from_slice(payload);
                 if block.len() > MOST_FIELDS {
-                    return Err(Wrong::Calm);
+                    return Err(ConnectionError::Calm);
                 }
                 if header.has(flag::END_HEADERS) {
                     return self.fields(stream, ends, &block, date, out);
@@ -246,7 +246,7 @@ impl H2 {
                 // On a stream that was reset or answered, nothing is awaited.
                 if !self.open.contains_key(&stream) {
                     return match stream == 0 || stream > self.last {
-                        true => Err(Wrong::Protocol),
+                        true => Err(ConnectionError::Protocol),
                         false => Ok(false),
                     };
                 }
@@ -259,7 +259,7 @@ impl H2 {
             }
             kind::SETTINGS if !header.has(flag::ACK) => {
                 if !payload.len().is_multiple_of(6) {
-                    return Err(Wrong::FrameSize);
+                    return Err(ConnectionError::FrameSize);
                 }
                 for setting in payload.chunks_exact(6) {
                     let value =
@@ -272,12 +272,12 @@ impl H2 {
             }
             kind::PING if !header.has(flag::ACK) => {
                 if payload.len() != 8 {
-                    return Err(Wrong::FrameSize);
+                    return Err(ConnectionError::FrameSize);
                 }
                 frame::put(kind::PING, flag::ACK, 0, payload, out);
             }
             kind::WINDOW_UPDATE => {
-                let bytes: [u8; 4] = payload.try_into().map_err(|_| Wrong::FrameSize)?;
+                let bytes: [u8; 4] = payload.try_into().map_err(|_| ConnectionError::FrameSize)?;
                 self.sending
                     .widen(stream, u32::from_be_bytes(bytes) & 0x7fff_ffff, out)?;
             }
@@ -285,7 +285,7 @@ impl H2 {
                 self.open.remove(&stream);
                 self.sending.forget(stream);
             }
-            kind::PUSH_PROMISE => return Err(Wrong::Protocol),
+            kind::PUSH_PROMISE => return Err(ConnectionError::Protocol),
             // Priorities, the client's last word, and frames that are not known.
             _ => {}
         }
@@ -300,7 +300,7 @@ impl H2 {
         block: &[u8],
         date: &Date,
         out: &mut Vec<u8>,
-    ) -> Result<bool, Wrong> {
+    ) -> Result<bool, ConnectionError> {
         let mut request = Request::default();
         let decoded = self
             .decoder
@@ -309,13 +309,13 @@ impl H2 {
                 b":method" => request.head = value == b"HEAD",
                 _ => {}
             });
-        decoded.map_err(|_| Wrong::Compression)?;
+        decoded.map_err(|_| ConnectionError::Compression)?;
         if !self.open.contains_key(&stream) {
             if request.target.is_empty() {
-                return Err(Wrong::Protocol);
+                return Err(ConnectionError::Protocol);
             }
             if self.open.len() as u32 >= STREAMS {
-                return Err(Wrong::Calm);
+                return Err(ConnectionError::Calm);
             }
             self.sending.open(stream);
             self.open.insert(stream, request);

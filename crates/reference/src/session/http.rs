@@ -2,7 +2,7 @@
 
 use super::body::{Body, Malformed};
 use super::reply::{self, CONTINUE};
-use super::request::{self, Connection, Head, MAX_HEAD, Manner, Refusal};
+use super::request::{self, KeepAlive, MAX_HEAD, Manner, Refusal, RequestHead};
 use super::{Reply, Session, Then};
 use crate::Date;
 
@@ -134,7 +134,7 @@ impl Http {
 
     fn begin(
         &mut self,
-        head: &Head<'_>,
+        head: &RequestHead<'_>,
         input: &mut &[u8],
         date: &Date,
         out: &mut Vec<u8>,
@@ -187,7 +187,7 @@ impl Http {
         out: &mut Vec<u8>,
     ) -> Then {
         reply::answer(target, manner, date, out);
-        if manner.connection != Connection::Closed {
+        if manner.connection != KeepAlive::Closed {
             return Then::Keep;
         }
         self.state = State::Ended;

@@ -1,6 +1,6 @@
 //! Writing HTTP replies.
 
-use super::request::{Connection, Manner, Refusal};
+use super::request::{KeepAlive, Manner, Refusal};
 use crate::Date;
 
 /// Leave to send the body.
@@ -17,9 +17,9 @@ pub(super) fn answer(target: &[u8], manner: Manner, date: &Date, out: &mut Vec<u
     out.extend_from_slice(b"\r\nContent-Length: ");
     push_decimal(length, out);
     out.extend_from_slice(match manner.connection {
-        Connection::Kept => b"\r\n\r\n",
-        Connection::KeptOnRequest => b"\r\nConnection: keep-alive\r\n\r\n",
-        Connection::Closed => b"\r\nConnection: close\r\n\r\n",
+        KeepAlive::Kept => b"\r\n\r\n",
+        KeepAlive::KeptOnRequest => b"\r\nConnection: keep-alive\r\n\r\n",
+        KeepAlive::Closed => b"\r\nConnection: close\r\n\r\n",
     });
     if !manner.head_only {
         out.extend_from_slice(target);

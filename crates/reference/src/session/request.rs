@@ -11,7 +11,7 @@ const MAX_HEADERS: usize = 128;
 
 /// Contents of a request's head.
 #[derive(Debug)]
-pub(super) struct Head<'a> {
+pub(super) struct RequestHead<'a> {
     /// The head's length in bytes.
     pub(super) len: usize,
     /// The request target, as it was sent.
@@ -28,12 +28,12 @@ pub(super) struct Head<'a> {
 pub(super) struct Manner {
     /// A reply to HEAD has no body.
     pub(super) head_only: bool,
-    pub(super) connection: Connection,
+    pub(super) connection: KeepAlive,
 }
 
 /// Whether the connection is kept, and how the reply announces it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Connection {
+pub(super) enum KeepAlive {
     /// Kept, as is usual in HTTP/1.1: nothing need be said.
     Kept,
     /// Kept, because an HTTP/1.0 client asked for it: the reply says so.
@@ -50,7 +50,7 @@ pub(super) enum Refusal {
 }
 
 /// Reads the head at the start of `input`; `None` if it is not complete.
-pub(super) fn parse(input: &[u8]) -> Result<Option<Head<'_>>, Refusal> {
+pub(super) fn parse(input: &[u8]) -> Result<Option<RequestHead<'_>>, Refusal> {
     let window = &input[..input.len().min(MAX_HEAD)];
     let mut fields = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut []);
@@ -63,7 +63,7 @@ pub(super) fn parse(input: &[u8]) -> Result<Option<Head<'_>>, Refusal> {
         Err(_) => return Err(Refusal::Malformed),
     };
     let is_http10 = request.version == Some(0);
-    let mut seen = Seen::default();
+    let mut seen = HeaderValues::default();
     for header in request.headers.iter() {
         seen.note(header.name, header.value)?;
     }
@@ -72,11 +72,11 @@ pub(super) fn parse(input: &[u8]) -> Result<Option<Head<'_>>, Refusal> {
         return Err(Refusal::Malformed);
     }
     let connection = match (seen.close, is_http10, seen.keep_alive) {
-        (true, _, _) | (false, true, false) => Connection::Closed,
-        (false, true, true) => Connection::KeptOnRequest,
-        (false, false, _) => Connection::Kept,
+        (true, _, _) | (false, true, false) => KeepAlive::Closed,
+        (false, true, true) => KeepAlive::KeptOnRequest,
+        (false, false, _) => KeepAlive::Kept,
     };
-    Ok(Some(Head {
+    Ok(Some(RequestHead {
         len,
         target: request.path.unwrap_or_default(),
         manner: Manner {
@@ -90,7 +90,7 @@ pub(super) fn parse(input: &[u8]) -> Result<Option<Head<'_>>, Refusal> {
 
 /// Values of the header lines so far.
 #[derive(Default)]
-struct Seen {
+struct HeaderValues {
     hosts: u32,
     close: bool,
     keep_alive: bool,
@@ -100,7 +100,7 @@ struct Seen {
     expects_continue: bool,
 }
 
-impl Seen {
+impl HeaderValues {
     fn note(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
         // Most names are told apart by their length alone.
         match name.len() {
@@ -183,23 +183,23 @@ mod tests {
     #[test]
     fn what_becomes_of_the_connection() {
         for (head, connection) in [
-            ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", Connection::Kept),
+            ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", KeepAlive::Kept),
             (
                 "GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\n",
-                Connection::Kept,
+                KeepAlive::Kept,
             ),
             (
                 "GET / HTTP/1.1\r\nhost: a\r\nconnection: x, Close\r\n\r\n",
-                Connection::Closed,
+                KeepAlive::Closed,
             ),
-            ("GET / HTTP/1.0\r\n\r\n", Connection::Closed),
+            ("GET / HTTP/1.0\r\n\r\n", KeepAlive::Closed),
             (
                 "GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n",
-                Connection::KeptOnRequest,
+                KeepAlive::KeptOnRequest,
             ),
             (
                 "GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n",
-                Connection::Closed,
+                KeepAlive::Closed,
             ),
         ] {
             assert_eq!(manner(head).connection, connection, "{head}");

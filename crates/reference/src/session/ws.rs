@@ -32,7 +32,7 @@ pub(crate) struct Ws {
     state: State,
     /// Bytes that came in pieces: of the handshake, of a header, or of a control frame's payload.
     partial: Vec<u8>,
-    frame: Frame,
+    frame: IncomingFrame,
     /// A message has begun, and is text or not.
     message: Option<bool>,
     /// The beginning of a letter whose other bytes are still to come.
@@ -52,7 +52,7 @@ enum State {
 
 /// The frame whose payload is being read.
 #[derive(Debug, Default, Clone, Copy)]
-struct Frame {
+struct IncomingFrame {
     fin: bool,
     opcode: u8,
     /// Bytes still to come.
@@ -72,7 +72,7 @@ pub(crate) enum Said {
 
 /// Violation of the protocol by the client: the close code that it gets.
 #[derive(Debug, Clone, Copy)]
-struct Wrong(u16);
+struct CloseCode(u16);
 
 impl Session for Ws {
     const DATED: bool = false;
@@ -124,10 +124,10 @@ impl Ws {
                 }
             };
             match step {
-                Ok(Step::On) => {}
-                Ok(Step::Wait) => return None,
-                Ok(Step::Said(said)) => return Some(said),
-                Err(Wrong(code)) => return Some(Said::Aside(self.end(code, out))),
+                Ok(ParseStep::On) => {}
+                Ok(ParseStep::Wait) => return None,
+                Ok(ParseStep::Said(said)) => return Some(said),
+                Err(CloseCode(code)) => return Some(Said::Aside(self.end(code, out))),
             }
         }
     }
@@ -158,14 +158,14 @@ impl Ws {
         Then::Linger
     }
 
-    fn header(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<Step, Wrong> {
+    fn header(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<ParseStep, CloseCode> {
         let before = self.partial.len();
         let parsed = match before {
-            0 => Frame::parse(input)?,
+            0 => IncomingFrame::parse(input)?,
             _ => {
                 let n = input.len().min(MOST_HEADER - before);
                 self.partial.extend_from_slice(&input[..n]);
-                Frame::parse(&self.partial)?
+                IncomingFrame::parse(&self.partial)?
             }
         };
         let Some((length, frame)) = parsed else {
@@ -173,17 +173,17 @@ impl Ws {
                 self.partial.extend_from_slice(input);
             }
             *input = &[];
-            return Ok(Step::Wait);
+            return Ok(ParseStep::Wait);
         };
         self.partial.clear();
         *input = &input[length - before..];
         self.frame = frame;
         if frame.opcode >= CLOSE {
             self.state = State::Control;
-            return Ok(Step::On);
+            return Ok(ParseStep::On);
         }
         self.message = match (self.message, frame.opcode) {
-            (None, CONTINUATION) | (Some(_), 1..) => return Err(Wrong(PROTOCOL)),
+            (None, CONTINUATION) | (Some(_), 1..) => return Err(CloseCode(PROTOCOL)),
             (None, opcode) => Some(opcode == TEXT),
             (some, _) => some,
         };
@@ -205,7 +205,7 @@ impl Ws {
     }
 
     /// Sends back what is there of a frame's payload.
-    fn data(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<Step, Wrong> {
+    fn data(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<ParseStep, CloseCode> {
         let n = self.frame.left.min(input.len() as u64) as usize;
         let (piece, rest) = input.split_at(n);
         *input = rest;
@@ -216,40 +216,40 @@ impl Ws {
             self.check_text(&out[start..])?;
         }
         if self.frame.left > 0 {
-            return Ok(Step::Wait);
+            return Ok(ParseStep::Wait);
         }
         self.state = State::Header;
         if !self.frame.fin {
-            return Ok(Step::On);
+            return Ok(ParseStep::On);
         }
         self.message = None;
-        Ok(Step::Said(Said::Message))
+        Ok(ParseStep::Said(Said::Message))
     }
 
     /// Is the text still one, with this piece of it?
-    fn check_text(&mut self, mut piece: &[u8]) -> Result<(), Wrong> {
+    fn check_text(&mut self, mut piece: &[u8]) -> Result<(), CloseCode> {
         while !self.letter.is_empty() && !piece.is_empty() {
             self.letter.push(piece[0]);
             piece = &piece[1..];
             match from_utf8(&self.letter) {
                 Ok(_) => self.letter.clear(),
                 Err(error) if error.error_len().is_none() => {}
-                Err(_) => return Err(Wrong(NOT_TEXT)),
+                Err(_) => return Err(CloseCode(NOT_TEXT)),
             }
         }
         if let Err(error) = from_utf8(piece) {
             match error.error_len() {
                 None => self.letter.extend_from_slice(&piece[error.valid_up_to()..]),
-                Some(_) => return Err(Wrong(NOT_TEXT)),
+                Some(_) => return Err(CloseCode(NOT_TEXT)),
             }
         }
         match self.frame.fin && self.frame.left == 0 && !self.letter.is_empty() {
-            true => Err(Wrong(NOT_TEXT)),
+            true => Err(CloseCode(NOT_TEXT)),
             false => Ok(()),
         }
     }
 
-    fn control(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<Step, Wrong> {
+    fn control(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<ParseStep, CloseCode> {
         let n = self.frame.left.min(input.len() as u64) as usize;
         let (piece, rest) = input.split_at(n);
         *input = rest;
@@ -258,26 +258,26 @@ impl Ws {
         self.frame.unmask(piece, &mut payload);
         if self.frame.left > 0 {
             self.partial = payload;
-            return Ok(Step::Wait);
+            return Ok(ParseStep::Wait);
         }
         self.state = State::Header;
         match self.frame.opcode {
             PING => {
                 put_frame(FIN | PONG, &payload, out);
-                Ok(Step::Said(Said::Aside(Then::Keep)))
+                Ok(ParseStep::Said(Said::Aside(Then::Keep)))
             }
             CLOSE => {
                 check_close(&payload)?;
                 put_frame(FIN | CLOSE, &payload[..payload.len().min(2)], out);
                 self.state = State::Ended;
-                Ok(Step::Said(Said::Aside(Then::Linger)))
+                Ok(ParseStep::Said(Said::Aside(Then::Linger)))
             }
-            _ => Ok(Step::On),
+            _ => Ok(ParseStep::On),
         }
     }
 }
 
-enum Step {
+enum ParseStep {
     /// There may be more to do.
     On,
     /// All input is taken.
@@ -285,16 +285,16 @@ enum Step {
     Said(Said),
 }
 
-impl Frame {
+impl IncomingFrame {
     /// From the header at the front of `bytes`, with its length; `None` when it is not complete.
-    fn parse(bytes: &[u8]) -> Result<Option<(usize, Self)>, Wrong> {
+    fn parse(bytes: &[u8]) -> Result<Option<(usize, Self)>, CloseCode> {
         let &[first, second, ref rest @ ..] = bytes else {
             return Ok(None);
         };
         let opcode = first & 0x0f;
         let known = matches!(opcode, 0..=2 | 8..=10);
         if first & 0x70 != 0 || second & MASKED == 0 || !known {
-            return Err(Wrong(PROTOCOL));
+            return Err(CloseCode(PROTOCOL));
         }
         let (length, at) = match second & !MASKED {
             126 => match rest.first_chunk() {
@@ -315,7 +315,7 @@ impl Frame {
         };
         let whole = opcode < CLOSE || (fin && length <= MOST_CONTROL);
         if !whole || length < least || length >> 63 != 0 {
-            return Err(Wrong(PROTOCOL));
+            return Err(CloseCode(PROTOCOL));
         }
         let Some(mask) = rest[at..].first_chunk() else {
             return Ok(None);
@@ -347,16 +347,16 @@ impl Frame {
 }
 
 /// May a client close with this?
-fn check_close(payload: &[u8]) -> Result<(), Wrong> {
+fn check_close(payload: &[u8]) -> Result<(), CloseCode> {
     let (code, reason) = match payload {
         [] => return Ok(()),
-        [_] => return Err(Wrong(PROTOCOL)),
+        [_] => return Err(CloseCode(PROTOCOL)),
         [a, b, reason @ ..] => (u16::from_be_bytes([*a, *b]), reason),
     };
     let known = matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999);
     match known && from_utf8(reason).is_ok() {
         true => Ok(()),
-        false => Err(Wrong(PROTOCOL)),
+        false => Err(CloseCode(PROTOCOL)),
     }
 }
 

@@ -10,7 +10,7 @@ mod socket;
 pub(crate) use buffers::Buffers;
 pub(crate) use clock::monotonic_ns;
 pub(crate) use limits::raise_open_files;
-pub(crate) use poller::{Events, Interest, Poller};
+pub(crate) use poller::{Interest, PollEvents, Poller};
 pub(crate) use signals::stop_on_signals;
 pub(crate) use socket::{
     Accepted, Sharing, accept, is_passing, listen, listener_is_broken, out_of_descriptors,

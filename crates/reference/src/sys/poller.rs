@@ -91,7 +91,11 @@ impl Poller {
     }
 
     /// Fills `events`; waits for the first one, or for so long at most: for no time, it only looks.
-    pub(crate) fn wait(&self, events: &mut Events, most: Option<Duration>) -> Result<(), Error> {
+    pub(crate) fn wait(
+        &self,
+        events: &mut PollEvents,
+        most: Option<Duration>,
+    ) -> Result<(), Error> {
         if let Some(most) = most.filter(|most| !most.is_zero()) {
             self.sleep(most)?;
         }
@@ -139,12 +143,12 @@ fn unless_interrupted(call: &'static str, returned: libc::c_int) -> Result<(), E
 }
 
 /// The events of one [`Poller::wait`].
-pub(crate) struct Events {
+pub(crate) struct PollEvents {
     list: Vec<libc::epoll_event>,
     count: usize,
 }
 
-impl Events {
+impl PollEvents {
     /// Room for `most` events at a time.
     pub(crate) fn new(most: usize) -> Self {
         Self {

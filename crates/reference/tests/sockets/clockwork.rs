@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::client::{connect, expect_echo, pattern, read_answer, read_to_end};
-use prony_reference::clockwork::{Options, Report, Script, Server};
+use prony_reference::clockwork::{ClockworkReport, ClockworkServer, Options, ReplyScript};
 use prony_reference::{Contract, Error};
 
 /// A server in this process, stopped when it is asked for its report.
@@ -17,14 +17,14 @@ struct Running {
     address: SocketAddr,
     origin_ns: u64,
     stop: &'static AtomicBool,
-    thread: JoinHandle<Result<Report, Error>>,
+    thread: JoinHandle<Result<ClockworkReport, Error>>,
 }
 
 impl Running {
     fn start(change: impl FnOnce(&mut Options)) -> Self {
         let mut options = Options::new("127.0.0.1:0".parse().unwrap());
         change(&mut options);
-        let server = Server::bind(&options).unwrap();
+        let server = ClockworkServer::bind(&options).unwrap();
         let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
         Self {
             address: server.local_addr(),
@@ -34,16 +34,16 @@ impl Running {
         }
     }
 
-    fn stop(self) -> Report {
+    fn stop(self) -> ClockworkReport {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap().unwrap()
     }
 }
 
-fn delayed(delay: &str) -> Script {
-    Script {
+fn delayed(delay: &str) -> ReplyScript {
+    ReplyScript {
         delay: delay.parse().unwrap(),
-        ..Script::default()
+        ..ReplyScript::default()
     }
 }
 
@@ -113,7 +113,7 @@ fn messages_are_counted_in_bytes() {
 #[test]
 fn a_queue_serves_connections_one_after_the_other() {
     let server = Running::start(|options| {
-        options.script = Script {
+        options.script = ReplyScript {
             queue: true,
             ..delayed("20ms")
         };

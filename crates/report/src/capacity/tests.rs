@@ -42,7 +42,7 @@ fn report() -> CapacityReport {
             errors: 0.001,
         },
         capacity: Some(1_000.0),
-        known: Known {
+        known: CapacityBounds {
             estimate: Some(1_000.0),
             low: Some(960.0),
             high: Some(1_040.0),
@@ -101,7 +101,7 @@ fn lines_of_progress() {
 fn a_range_with_its_reason_and_its_checks() {
     let noisy = CapacityReport {
         capacity: None,
-        known: Known {
+        known: CapacityBounds {
             estimate: None,
             low: Some(1_000.0),
             high: Some(14_000.0),
@@ -133,11 +133,11 @@ fn a_range_with_its_reason_and_its_checks() {
 fn what_is_not_known_is_not_claimed() {
     let of = |low, high, because: &[&str]| {
         let because = because.iter().map(ToString::to_string).collect();
-        let known = Known {
+        let known = CapacityBounds {
             low,
             high,
             because,
-            ..Known::default()
+            ..CapacityBounds::default()
         };
         sentence("it", "p99 ≤ 1.00 s", &known)
     };
@@ -221,9 +221,9 @@ fn what_it_keeps_after_an_overload_is_named() {
 fn a_limit_that_one_request_breaks_is_told_apart_from_a_low_capacity() {
     let impossible = CapacityReport {
         capacity: None,
-        known: Known {
+        known: CapacityBounds {
             high: Some(280.0),
-            ..Known::default()
+            ..CapacityBounds::default()
         },
         pilot: Some(Pilot {
             alone_ns: 50_000_000,

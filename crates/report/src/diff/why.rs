@@ -1,7 +1,7 @@
 //! Cost of a request in a server, in two runs that have both looked into it (`--why`).
 
 use crate::kept::ReportError;
-use prony_notebook::{Notebook, Run};
+use prony_notebook::{Notebook, StoredRun};
 use prony_record::anatomy::Dissections;
 use prony_verdict::why::{Anatomy, anatomy};
 
@@ -11,8 +11,8 @@ const APART: f64 = 0.05;
 /// Where the cost of a request differs, for each server of both; and those that cannot be compared, in words.
 pub(super) fn compared(
     notebook: &Notebook,
-    before: &Run,
-    after: &Run,
+    before: &StoredRun,
+    after: &StoredRun,
 ) -> Result<(Vec<Anatomy>, Vec<String>), ReportError> {
     let [Some(old), Some(new)] = [notebook.anatomy(before.id)?, notebook.anatomy(after.id)?] else {
         return Ok((Vec::new(), Vec::new()));

@@ -8,7 +8,7 @@
 //! takes the place of the change for known. It was found in the same values, so it errs towards being
 //! too narrow.
 
-use super::{Cell, Measure};
+use super::{CellHistory, Measure};
 use crate::show;
 use jiff::Timestamp;
 use prony_stats::change_of_mean::{self, change_of_mean};
@@ -22,7 +22,7 @@ pub const FEWEST: usize = 2 * change_of_mean::FEWEST;
 
 /// A run's value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Point {
+pub struct HistoryPoint {
     /// The run's number.
     pub run: i64,
     /// When it began.
@@ -46,7 +46,7 @@ pub struct Stretch {
 
 /// A change.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct HistoryChange {
     /// The place of the first run after it.
     pub at: usize,
     /// The mean after it as a multiple of the one before, with its interval over runs.
@@ -61,11 +61,11 @@ pub struct History {
     /// Measure that is examined.
     pub measure: Measure,
     /// The runs that have it, in the order of their numbers.
-    pub points: Vec<Point>,
+    pub points: Vec<HistoryPoint>,
     /// Stretches between changes; one stretch if there are no changes.
     pub stretches: Vec<Stretch>,
     /// The changes, in the order of runs.
-    pub changes: Vec<Change>,
+    pub changes: Vec<HistoryChange>,
 }
 
 impl History {
@@ -73,7 +73,7 @@ impl History {
     ///
     /// # Errors
     /// When a value is not finite, or a mean that is to be compared is not above zero.
-    pub fn new(cell: &Cell, measure: Measure) -> Result<Self, StatsError> {
+    pub fn new(cell: &CellHistory, measure: Measure) -> Result<Self, StatsError> {
         let unit = match measure {
             Measure::Throughput => Unit::PerSecond,
             Measure::P99 => Unit::Nanoseconds,
@@ -83,7 +83,7 @@ impl History {
         for visit in &cell.visits {
             let values = visit.values(measure);
             if !values.is_empty() {
-                points.push(Point {
+                points.push(HistoryPoint {
                     run: visit.run,
                     started: visit.started,
                     version: visit.version.clone(),
@@ -111,7 +111,7 @@ impl History {
                 false => fieller::ratio_of_means(after, before)?,
             };
             let first = &points[pair[1].from];
-            changes.push(Change {
+            changes.push(HistoryChange {
                 at: pair[1].from,
                 words: words(measure, first, &ratio, before, after),
                 ratio,
@@ -178,7 +178,7 @@ fn cuts(values: &[f64]) -> Result<(Vec<usize>, Option<usize>), StatsError> {
 
 fn words(
     measure: Measure,
-    first: &Point,
+    first: &HistoryPoint,
     ratio: &Estimate,
     before: &[f64],
     after: &[f64],
@@ -226,7 +226,7 @@ mod tests {
     use prony_notebook::TrialId;
 
     /// A run a day from 2026-03-01 on, of two trials each, at these levels.
-    fn cell(levels: &[f64]) -> Cell {
+    fn cell(levels: &[f64]) -> CellHistory {
         let first: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
         let visit = |(at, level): (usize, &f64)| {
             // Close to each other, and not in step with the runs.
@@ -243,7 +243,7 @@ mod tests {
                 cpu: Vec::new(),
             }
         };
-        Cell {
+        CellHistory {
             first: TrialId(1),
             server: "it".into(),
             load: "c64".into(),

@@ -78,7 +78,7 @@ impl Visit {
 
 /// A server under a load in an experiment on a host, over all runs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
+pub struct CellHistory {
     /// The first trial of it, which names it.
     pub first: TrialId,
     /// The server's label.
@@ -95,7 +95,7 @@ pub struct Cell {
     pub visits: Vec<Visit>,
 }
 
-impl Cell {
+impl CellHistory {
     /// Other changes from run to run, in words, in the order of runs. A change of the figures at the same place may be
     /// their effect.
     pub fn circumstances(&self) -> Vec<String> {
@@ -123,9 +123,9 @@ impl Cell {
 /// The cells of these trials, those with the most runs first. Cells of different hosts (processor,
 /// number of processors, memory), experiments or contracts are different ones: their figures are no
 /// history. Nor are those of capacity searches, which try rates.
-pub fn cells(trials: &[PastTrial], runs: &HashMap<RunId, PastRun>) -> Vec<Cell> {
+pub fn cells(trials: &[PastTrial], runs: &HashMap<RunId, PastRun>) -> Vec<CellHistory> {
     type Key = (String, String, String, String, String);
-    let mut cells: BTreeMap<Key, Cell> = BTreeMap::new();
+    let mut cells: BTreeMap<Key, CellHistory> = BTreeMap::new();
     // A run is described once, not by each of its trials.
     let known: HashMap<RunId, (String, String)> = runs
         .iter()
@@ -148,7 +148,7 @@ pub fn cells(trials: &[PastTrial], runs: &HashMap<RunId, PastRun>) -> Vec<Cell> 
             trial.cell.clone(),
             host.clone(),
         );
-        let cell = cells.entry(key).or_insert_with(|| Cell {
+        let cell = cells.entry(key).or_insert_with(|| CellHistory {
             first: trial.id,
             server,
             load: trial.cell.clone(),
@@ -176,7 +176,7 @@ pub fn cells(trials: &[PastTrial], runs: &HashMap<RunId, PastRun>) -> Vec<Cell> 
         visit.p99.extend(trial.p99_ns.map(|ns| ns as f64));
         visit.cpu.extend(trial.cpu_ns_per_request);
     }
-    let mut all: Vec<Cell> = cells.into_values().collect();
+    let mut all: Vec<CellHistory> = cells.into_values().collect();
     for cell in &mut all {
         cell.visits.sort_by_key(|visit| visit.run);
     }
@@ -186,10 +186,10 @@ pub fn cells(trials: &[PastTrial], runs: &HashMap<RunId, PastRun>) -> Vec<Cell> 
 
 /// The cell that this trial belongs to, of those that [`cells`] has made.
 pub fn cell_of<'a>(
-    cells: &'a [Cell],
+    cells: &'a [CellHistory],
     trial: &PastTrial,
     runs: &HashMap<RunId, PastRun>,
-) -> Option<&'a Cell> {
+) -> Option<&'a CellHistory> {
     let run = runs.get(&trial.run)?;
     let contract = run.experiment.contract.clone();
     let host = host(&run.host);

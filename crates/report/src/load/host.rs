@@ -1,6 +1,6 @@
 //! Results of a load by machine, where several sent it, or a slow client measured beside it.
 
-use super::named::Named;
+use super::named::NameTable;
 use crate::show;
 use prony_record::{ByHost, Generator, Nanos, Outcomes, Percentiles};
 use schemars::JsonSchema;
@@ -56,7 +56,7 @@ pub(crate) fn name(host: &str, measuring: bool) -> String {
     }
 }
 
-pub(super) fn named(all: &[HostReport]) -> Named {
+pub(super) fn named(all: &[HostReport]) -> NameTable {
     let heads = vec![
         "from",
         "conns",
@@ -86,7 +86,7 @@ pub(super) fn named(all: &[HostReport]) -> Named {
             show::time(one.clock_error_ns as f64),
         ]
     };
-    Named {
+    NameTable {
         heads,
         rows: all.iter().map(row).collect(),
         notes: Vec::new(),

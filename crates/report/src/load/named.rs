@@ -2,12 +2,12 @@
 
 use super::LoadReport;
 use super::{host, request, session};
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use std::fmt::Write;
 
 /// A table with a row for each name, as the terminal and Markdown show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NameTable {
     /// The columns; the first one has the names.
     pub heads: Vec<&'static str>,
     /// One for each name, with a cell for each column.
@@ -16,12 +16,12 @@ pub struct Named {
     pub notes: Vec<(&'static str, String)>,
 }
 
-impl Named {
+impl NameTable {
     /// The table and its notes as plain text, for a terminal of `width` columns.
     fn text(&self, width: usize) -> String {
         let names = self.heads.iter().take(1).map(|&head| (head, Align::Left));
         let numbers = self.heads.iter().skip(1).map(|&head| (head, Align::Right));
-        let mut table = Table::new(names.chain(numbers));
+        let mut table = TextTable::new(names.chain(numbers));
         for row in &self.rows {
             table.row(row.iter().cloned());
         }
@@ -36,7 +36,7 @@ impl Named {
 impl LoadReport {
     /// The tables by request, by session and by machine that this load has.
     #[must_use]
-    pub fn by_name(&self) -> Vec<Named> {
+    pub fn by_name(&self) -> Vec<NameTable> {
         let all = [
             request::named(&self.requests),
             session::named(&self.sessions, self.seconds),

@@ -1,7 +1,7 @@
 //! A load whose rate or number of connections changes, window by window.
 
 use crate::show;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use prony_record::stages::due_in;
 use prony_record::{Change, Load, Observation, SECOND};
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// A window of a load that changes.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Moment {
+pub struct WindowSummary {
     /// When it began, in seconds since the load's start.
     pub from: f64,
     /// When it ended.
@@ -29,7 +29,7 @@ pub struct Moment {
     pub failed: u64,
 }
 
-impl Moment {
+impl WindowSummary {
     /// Rate or number of connections that the stages prescribed for the window.
     pub(super) fn asked(&self) -> f64 {
         self.rate_asked.or(self.connections).unwrap_or_default()
@@ -38,7 +38,7 @@ impl Moment {
 
 /// The windows of the measurement; none where nothing changes.
 #[must_use]
-pub fn over_time(load: &Load, seen: &Observation) -> Vec<Moment> {
+pub fn over_time(load: &Load, seen: &Observation) -> Vec<WindowSummary> {
     let Some(change) = load.changes() else {
         return Vec::new();
     };
@@ -51,7 +51,7 @@ pub fn over_time(load: &Load, seen: &Observation) -> Vec<Moment> {
             Change::Rate(_) => (mean, None),
             Change::Connections(_) => (None, mean),
         };
-        Moment {
+        WindowSummary {
             from,
             until,
             rate_asked,
@@ -66,7 +66,7 @@ pub fn over_time(load: &Load, seen: &Observation) -> Vec<Moment> {
 }
 
 /// A table of them; empty without any.
-pub(super) fn text(all: &[Moment], width: usize) -> String {
+pub(super) fn text(all: &[WindowSummary], width: usize) -> String {
     let Some(first) = all.first() else {
         return String::new();
     };
@@ -75,7 +75,7 @@ pub(super) fn text(all: &[Moment], width: usize) -> String {
         None => "connections",
     };
     let columns = ["over time", asked, "requests/s", "p50", "p99", "failed"];
-    let mut table = Table::new(columns.map(|name| (name, Align::Right)));
+    let mut table = TextTable::new(columns.map(|name| (name, Align::Right)));
     let tenths = |seconds: f64| (seconds * 10.0 - (seconds * 10.0).round()).abs() < 0.01;
     let digits = match all.iter().all(|one| tenths(one.from)) {
         true => 1,

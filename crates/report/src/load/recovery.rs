@@ -1,6 +1,6 @@
 //! How long a server needs after a spike until it answers as before.
 
-use super::Moment;
+use super::WindowSummary;
 use crate::show;
 use prony_record::{Change, Stage};
 use schemars::JsonSchema;
@@ -41,7 +41,7 @@ pub struct Recovery {
 /// The spikes of a load that changes, and what came after each. One that nothing before can be compared with is left
 /// out.
 #[must_use]
-pub fn recoveries(change: Change<'_>, over_time: &[Moment]) -> Vec<Recovery> {
+pub fn recoveries(change: Change<'_>, over_time: &[WindowSummary]) -> Vec<Recovery> {
     let stages = change.stages();
     let ends = stages.iter().scan(0.0, |time, stage| {
         *time += stage.duration.0.as_secs_f64();
@@ -71,14 +71,14 @@ fn recovery(
     begin: f64,
     (end, until): (f64, f64),
     low: &Stage,
-    over_time: &[Moment],
+    over_time: &[WindowSummary],
 ) -> Option<Recovery> {
     // Edges of windows are whole nanoseconds, and those of stages need not be.
     const NEAR: f64 = 1e-6;
     let asked = low.from.max(low.to) * ALIKE;
     // Of a ramp the beginning counts as before it.
     let before_end = if spike.from < spike.to { end } else { begin };
-    let alike = |one: &&Moment| one.until <= before_end + NEAR && one.asked() <= asked;
+    let alike = |one: &&WindowSummary| one.until <= before_end + NEAR && one.asked() <= asked;
     let mut before: Vec<u64> = over_time
         .iter()
         .filter(alike)
@@ -86,9 +86,9 @@ fn recovery(
         .collect();
     before.sort_unstable();
     let before_p50 = *before.get(before.len() / 2)?;
-    let after = |one: &&Moment| one.from >= end - NEAR && one.until <= until + NEAR;
-    let windows: Vec<&Moment> = over_time.iter().filter(after).collect();
-    let is_back = |one: &&Moment| {
+    let after = |one: &&WindowSummary| one.from >= end - NEAR && one.until <= until + NEAR;
+    let windows: Vec<&WindowSummary> = over_time.iter().filter(after).collect();
+    let is_back = |one: &&WindowSummary| {
         one.p50
             .is_some_and(|p50| p50 as f64 <= BACK * before_p50 as f64)
     };
@@ -138,7 +138,7 @@ impl Recovery {
 #[cfg(test)]
 mod tests {
     use super::{Recovery, recoveries};
-    use crate::load::Moment;
+    use crate::load::WindowSummary;
     use prony_record::{Change, Span, Stage};
     use std::time::Duration;
 
@@ -151,8 +151,8 @@ mod tests {
     }
 
     /// Windows of a second; the rate that was asked for and the median, in milliseconds, of each.
-    fn moments(all: &[(f64, u64)]) -> Vec<Moment> {
-        let moment = |(at, &(rate_asked, ms)): (usize, &(f64, u64))| Moment {
+    fn moments(all: &[(f64, u64)]) -> Vec<WindowSummary> {
+        let moment = |(at, &(rate_asked, ms)): (usize, &(f64, u64))| WindowSummary {
             from: at as f64,
             until: at as f64 + 1.0,
             rate_asked: Some(rate_asked),

@@ -1,11 +1,11 @@
 //! Results of a load by request, where it sends several.
 
 use super::encoding;
-use super::named::Named;
+use super::named::NameTable;
 use crate::show;
 pub use prony_record::by_request::RequestReport;
 
-pub(super) fn named(all: &[RequestReport]) -> Named {
+pub(super) fn named(all: &[RequestReport]) -> NameTable {
     let heads = vec![
         "request", "share", "p50", "p90", "p99", "max", "searched", "answers", "failed",
     ];
@@ -42,7 +42,7 @@ pub(super) fn named(all: &[RequestReport]) -> Named {
         ("checked", text)
     });
     let wrong = all.iter().flat_map(|one| &one.wrong_answers);
-    Named {
+    NameTable {
         heads,
         rows: all.iter().map(row).collect(),
         notes: checked

@@ -1,11 +1,11 @@
 //! Results of a load by session, where users go through several steps.
 
 use super::SessionReport;
-use super::named::Named;
+use super::named::NameTable;
 use crate::show;
 
 /// `seconds` is how long the load was measured.
-pub(super) fn named(all: &[SessionReport], seconds: f64) -> Named {
+pub(super) fn named(all: &[SessionReport], seconds: f64) -> NameTable {
     let heads = vec![
         "session",
         "completed",
@@ -37,7 +37,7 @@ pub(super) fn named(all: &[SessionReport], seconds: f64) -> Named {
         });
         failed.collect::<Vec<_>>()
     };
-    Named {
+    NameTable {
         heads,
         rows: all.iter().map(row).collect(),
         notes: all.iter().flat_map(failures).collect(),

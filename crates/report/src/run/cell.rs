@@ -6,7 +6,7 @@ use prony_record::{CheckId, Finding, Latency, Measurement, Step, Trial};
 use prony_stats::compare::Better;
 use prony_stats::mean::mean;
 use prony_stats::ratio::{paired_log_ratio, paired_log_ratio_among};
-use prony_stats::ties::{Place, comparisons, rank};
+use prony_stats::ties::{Rank, comparisons, rank};
 use prony_stats::{Estimate, Interval, Unit};
 use std::collections::BTreeMap;
 
@@ -130,7 +130,7 @@ pub(super) fn tie_groups(
         let table: Vec<_> = servers.iter().map(|(_, trials)| row(trials)).collect();
         let baseline = servers.iter().position(|(label, _)| *label == baseline);
         let ranking = rank(&table, Better::Higher, baseline).ok()?;
-        let named = |place: &Place| (servers[place.server].0.to_owned(), place.letters());
+        let named = |place: &Rank| (servers[place.server].0.to_owned(), place.letters());
         Some(ranking.places.iter().map(named).collect())
     };
     loads

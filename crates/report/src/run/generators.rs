@@ -2,7 +2,7 @@
 
 use crate::load::host::name;
 use crate::show;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use prony_record::{HostShare, Nanos, Trial};
 use prony_stats::summary::median;
 use schemars::JsonSchema;
@@ -152,7 +152,7 @@ pub(super) fn text(all: &[GeneratorReport], width: usize) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(HEADS.map(|head| match head {
+    let mut table = TextTable::new(HEADS.map(|head| match head {
         "load" | "from" => (head, Align::Left),
         _ => (head, Align::Right),
     }));

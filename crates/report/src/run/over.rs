@@ -3,7 +3,7 @@
 use super::ByCell;
 use super::cell::{rate, ratio_of};
 use crate::show;
-use prony_record::load::{KeyKind, Over};
+use prony_record::load::{KeyKind, Protocol};
 use prony_record::trial::label;
 use prony_record::{Load, Tls, Trial};
 use prony_stats::Estimate;
@@ -79,7 +79,7 @@ fn one(trials: &[&Trial], cells: &[&Vec<&Trial>]) -> Option<OverReport> {
 fn rank(load: &Load, other: &Load) -> Option<u32> {
     let shape = |load: &Load| Load {
         name: None,
-        over: Over::Plain,
+        over: Protocol::Plain,
         key: KeyKind::default(),
         resumption: true,
         pipeline: 1,
@@ -90,9 +90,11 @@ fn rank(load: &Load, other: &Load) -> Option<u32> {
     }
     let in_flight = u32::from(load.pipeline != other.pipeline);
     match other.over {
-        Over::Plain if in_flight == 0 || other.pipeline == 1 => Some(in_flight),
+        Protocol::Plain if in_flight == 0 || other.pipeline == 1 => Some(in_flight),
         // Without a plain one: the same over TLS with the usual key.
-        Over::Tls if load.over == Over::Tls && other.key.is_default() && !load.key.is_default() => {
+        Protocol::Tls
+            if load.over == Protocol::Tls && other.key.is_default() && !load.key.is_default() =>
+        {
             (in_flight == 0).then_some(2)
         }
         _ => None,
@@ -100,7 +102,7 @@ fn rank(load: &Load, other: &Load) -> Option<u32> {
 }
 
 /// None where there is nothing to say.
-fn sentence(it: &OverReport, over: Over) -> Option<String> {
+fn sentence(it: &OverReport, over: Protocol) -> Option<String> {
     let mut parts = Vec::new();
     let times = |estimate: &Estimate| {
         let value = show::ratio(estimate.value());
@@ -130,7 +132,7 @@ fn sentence(it: &OverReport, over: Over) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn load(over: Over, pipeline: u32) -> Load {
+    fn load(over: Protocol, pipeline: u32) -> Load {
         Load {
             over,
             pipeline,
@@ -142,21 +144,21 @@ mod tests {
     fn a_load_is_compared_with_the_plain_one_that_is_most_alike() {
         let rsa = Load {
             key: KeyKind::Rsa2048,
-            ..load(Over::Tls, 1)
+            ..load(Protocol::Tls, 1)
         };
         let other_shape = Load {
             connections: 7,
-            ..load(Over::Plain, 1)
+            ..load(Protocol::Plain, 1)
         };
         for (of, with, expected) in [
-            (load(Over::Tls, 1), load(Over::Plain, 1), Some(0)),
-            (load(Over::H2, 32), load(Over::Plain, 32), Some(0)),
-            (load(Over::H2, 32), load(Over::Plain, 1), Some(1)),
-            (load(Over::H2, 32), load(Over::Plain, 8), None),
-            (load(Over::H2, 1), load(Over::Tls, 1), None),
-            (load(Over::Tls, 1), other_shape, None),
-            (rsa.clone(), load(Over::Plain, 1), Some(0)),
-            (rsa, load(Over::Tls, 1), Some(2)),
+            (load(Protocol::Tls, 1), load(Protocol::Plain, 1), Some(0)),
+            (load(Protocol::H2, 32), load(Protocol::Plain, 32), Some(0)),
+            (load(Protocol::H2, 32), load(Protocol::Plain, 1), Some(1)),
+            (load(Protocol::H2, 32), load(Protocol::Plain, 8), None),
+            (load(Protocol::H2, 1), load(Protocol::Tls, 1), None),
+            (load(Protocol::Tls, 1), other_shape, None),
+            (rsa.clone(), load(Protocol::Plain, 1), Some(0)),
+            (rsa, load(Protocol::Tls, 1), Some(2)),
         ] {
             assert_eq!(rank(&of, &with), expected, "{of} beside {with}");
         }

@@ -3,7 +3,7 @@
 use super::cell::rate;
 use super::cell_of;
 use crate::show;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use prony_checks::rigs_differ;
 use prony_record::{Finding, Trial};
 use prony_stats::blocks::{Value, blocks};
@@ -110,7 +110,7 @@ pub(super) fn text(rigs: &[RigReport], width: usize) -> String {
     if rigs.is_empty() {
         return String::new();
     }
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         ("rig", Align::Left),
         ("rounds", Align::Right),
         ("trials", Align::Right),

@@ -1,8 +1,8 @@
 //! A run's report as text for a terminal.
 
-use super::{CellReport, Raised, RunReport};
+use super::{CellReport, RaisedCheck, RunReport};
 use crate::show;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use crate::why::capital;
 use prony_record::Step;
 use prony_record::verdict::Verdict;
@@ -106,7 +106,7 @@ impl RunReport {
         let lines: Vec<String> = self
             .findings()
             .into_iter()
-            .map(|Raised { servers, finding }| {
+            .map(|RaisedCheck { servers, finding }| {
                 let (who, text) = match servers.as_slice() {
                     [only] => (only.clone(), finding.text),
                     [first, ..] if servers.len() == labels.len() => (
@@ -212,7 +212,7 @@ fn paragraph(text: &str) -> String {
     }
 }
 
-fn table(cells: &[&CellReport]) -> Table {
+fn table(cells: &[&CellReport]) -> TextTable {
     // A server with a single event loop, or none that can be seen, has nothing to spread.
     let spread = cells
         .iter()
@@ -237,7 +237,7 @@ fn table(cells: &[&CellReport]) -> Table {
         "group" => groups,
         _ => true,
     };
-    let mut table = Table::new(columns.into_iter().filter(|(name, _)| kept(name)));
+    let mut table = TextTable::new(columns.into_iter().filter(|(name, _)| kept(name)));
     for cell in cells {
         let rate = show::per(cell.throughput.value());
         let rate = match cell.throughput.relative_half_width() {

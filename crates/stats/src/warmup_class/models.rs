@@ -43,7 +43,7 @@ pub(super) fn inflation(persistence: f64) -> f64 {
 
 /// The straight line through a series.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct LinearFit {
     /// The change from the first value to the last, as a share of the mean.
     pub(super) change: f64,
     /// The p-value of its slope, with what residuals keep of the one before taken into account.
@@ -53,7 +53,7 @@ pub(super) struct Line {
 }
 
 /// By least squares.
-pub(super) fn line(values: &[f64]) -> Line {
+pub(super) fn line(values: &[f64]) -> LinearFit {
     let n = values.len() as f64;
     let mean = average(values).unwrap_or(0.0);
     let middle = (n - 1.0) / 2.0;
@@ -68,7 +68,7 @@ pub(super) fn line(values: &[f64]) -> Line {
     let rest = |(i, y): (usize, &f64)| y - mean - slope * (i as f64 - middle);
     let residuals: Vec<f64> = values.iter().enumerate().map(rest).collect();
     let t = slope / (rss / (n - 2.0) / sxx * inflation(persistence(&residuals))).sqrt();
-    Line {
+    LinearFit {
         change: slope * (n - 1.0) / mean,
         p: t_p_value(t, n - 2.0).unwrap_or(1.0),
         rss,

@@ -5,7 +5,7 @@ use prony_stats::compare::Better;
 use prony_stats::false_discovery::findings;
 use prony_stats::mean::t_p_value;
 use prony_stats::ratio::paired_log_ratio_among;
-use prony_stats::ties::{Place, Ranking, comparisons, rank};
+use prony_stats::ties::{Rank, Ranking, comparisons, rank};
 use proptest::prelude::*;
 
 fn table(source: &mut Source, levels: &[f64], rounds: usize, spread: f64) -> Vec<Vec<Option<f64>>> {
@@ -58,7 +58,7 @@ fn false_findings() {
         let levels = [0.0, 0.0, 0.05, 0.05, 0.1, 0.1, 0.2, 0.2];
         let ranking =
             rank(&table(&mut source, &levels, 10, 0.03), Better::Higher, None).expect("ranks");
-        let same = |pair: &&prony_stats::ties::Pair| levels[pair.one] == levels[pair.other];
+        let same = |pair: &&prony_stats::ties::ServerPair| levels[pair.one] == levels[pair.other];
         let apart: Vec<_> = ranking.pairs.iter().filter(|pair| pair.apart).collect();
         let wrong = apart.iter().filter(|pair| same(pair)).count();
         wrong_share += wrong as f64 / apart.len().max(1) as f64 / f64::from(RUNS);
@@ -126,7 +126,7 @@ fn a_server_in_two_groups() {
     };
     let table = [row(0.0, 0), row(0.02, 1), row(0.05, 2), row(0.3, 3)];
     let ranking = rank(&table, Better::Lower, None).expect("ranks");
-    let letters: Vec<String> = ranking.places.iter().map(Place::letters).collect();
+    let letters: Vec<String> = ranking.places.iter().map(Rank::letters).collect();
     let order: Vec<usize> = ranking.places.iter().map(|place| place.server).collect();
     assert_eq!(order, [0, 1, 2, 3]);
     assert_eq!(letters, ["a", "ab", "b", "c"]);

@@ -1,6 +1,6 @@
 //! Judgement of one trial at a rate: the limits were kept, the server broke them, or the cause is not clear.
 
-use prony_record::service::{Limited, Limits, Outcome, Unclear};
+use prony_record::service::{Limited, Limits, RateOutcome, Unclear};
 use prony_record::times::percentile;
 use prony_record::{CheckId, Finding, Outcomes, Resources, SECOND, Severity, Times};
 use prony_stats::threshold::MOST;
@@ -34,7 +34,7 @@ const MOST_LOST: f64 = 0.9;
 
 /// Measurements of a trial at a rate.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown<'a> {
+pub struct RateMeasurements<'a> {
     /// Requests per second that were due.
     pub rate: f64,
     /// How long it was measured, in seconds.
@@ -70,11 +70,11 @@ pub struct Judged {
 impl Judged {
     /// Conclusion about the server.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> RateOutcome {
         match (self.broken.is_empty(), self.unclear) {
-            (true, _) => Outcome::Kept,
-            (false, None) => Outcome::Broken,
-            (false, Some(why)) => Outcome::Unclear(why),
+            (true, _) => RateOutcome::Kept,
+            (false, None) => RateOutcome::Broken,
+            (false, Some(why)) => RateOutcome::Unclear(why),
         }
     }
 }
@@ -82,7 +82,7 @@ impl Judged {
 /// Holds a trial against the limits. What was kept was kept, however noisy the host was; what was broken
 /// counts against the server only when neither the host nor the generator can have broken it.
 #[must_use]
-pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
+pub fn judge(limits: &Limits, shown: &RateMeasurements<'_>) -> Judged {
     let errors = shown.outcomes.share_failed();
     let mut broken = Vec::new();
     let mut limited = Vec::new();
@@ -185,7 +185,7 @@ fn judged(n: f64, share: f64) -> bool {
 }
 
 /// Cause other than the server that may have broken a limit; None where the server must have broken it.
-fn doubt(shown: &Shown<'_>, by_lateness: bool) -> Option<Unclear> {
+fn doubt(shown: &RateMeasurements<'_>, by_lateness: bool) -> Option<Unclear> {
     // No other process makes an answer wrong, or speaks for the server.
     let lies = |check| raised(shown.checks, check).is_some();
     if lies(CheckId::WrongAnswers) || lies(CheckId::Unsolicited) {
@@ -208,8 +208,8 @@ fn doubt(shown: &Shown<'_>, by_lateness: bool) -> Option<Unclear> {
 }
 
 /// Would the rate have been too much even with all the CPU time that other processes used?
-fn out_of_reach(shown: &Shown<'_>) -> bool {
-    let Shown {
+fn out_of_reach(shown: &RateMeasurements<'_>) -> bool {
+    let RateMeasurements {
         rate,
         seconds,
         outcomes,
@@ -302,7 +302,7 @@ mod tests {
         }
 
         fn judged_by(&self, limits: &Limits, rate: f64) -> Judged {
-            let shown = Shown {
+            let shown = RateMeasurements {
                 rate,
                 seconds: 2.0,
                 response: &self.response,
@@ -314,7 +314,7 @@ mod tests {
             judge(limits, &shown)
         }
 
-        fn outcome(&self) -> Outcome {
+        fn outcome(&self) -> RateOutcome {
             self.judged_at(1_000.0).outcome()
         }
     }
@@ -323,14 +323,14 @@ mod tests {
 
     #[test]
     fn every_limit_counts() {
-        assert_eq!(Made::of(1, 5, &[]).outcome(), Outcome::Kept);
+        assert_eq!(Made::of(1, 5, &[]).outcome(), RateOutcome::Kept);
         let tail = Made::of(1, 50, &[]).judged_at(1_000.0);
         assert_eq!(tail.broken.len(), 1, "{tail:?}");
         let median = Made::of(5, 5, &[]).judged_at(1_000.0);
         assert!(median.broken[0].starts_with("p50 was"), "{median:?}");
         let mut errors = Made::of(1, 5, &[]);
         errors.outcomes.timeout = 100;
-        assert_eq!(errors.outcome(), Outcome::Broken);
+        assert_eq!(errors.outcome(), RateOutcome::Broken);
     }
 
     #[test]
@@ -343,26 +343,32 @@ mod tests {
         let mut failing = Made::of(1, 5, &[]);
         failing.outcomes.read_error = 60;
         let found = failing.judged_by(&only_p99, 1_000.0);
-        assert_eq!(found.outcome(), Outcome::Broken, "{found:?}");
+        assert_eq!(found.outcome(), RateOutcome::Broken, "{found:?}");
         assert_eq!(found.broken, ["2.9% took longer than 10 ms"]);
         failing.outcomes.read_error = 10;
         let found = failing.judged_by(&only_p99, 1_000.0);
-        assert_eq!(found.outcome(), Outcome::Kept);
+        assert_eq!(found.outcome(), RateOutcome::Kept);
     }
 
     #[test]
     fn what_is_kept_on_a_noisy_host_is_kept() {
-        assert_eq!(Made::of(1, 5, &[NOISE]).outcome(), Outcome::Kept);
+        assert_eq!(Made::of(1, 5, &[NOISE]).outcome(), RateOutcome::Kept);
     }
 
     #[test]
     fn what_a_noisy_host_may_have_broken_is_unclear() {
         let noisy = Made::of(1, 50, &[NOISE]);
-        assert_eq!(noisy.outcome(), Outcome::Unclear(Unclear::NoisyHost));
+        assert_eq!(noisy.outcome(), RateOutcome::Unclear(Unclear::NoisyHost));
         let wrong = (CheckId::WrongAnswers, Severity::Serious);
-        assert_eq!(Made::of(1, 5, &[NOISE, wrong]).outcome(), Outcome::Broken);
+        assert_eq!(
+            Made::of(1, 5, &[NOISE, wrong]).outcome(),
+            RateOutcome::Broken
+        );
         let unasked = (CheckId::Unsolicited, Severity::Serious);
-        assert_eq!(Made::of(1, 5, &[NOISE, unasked]).outcome(), Outcome::Broken);
+        assert_eq!(
+            Made::of(1, 5, &[NOISE, unasked]).outcome(),
+            RateOutcome::Broken
+        );
     }
 
     #[test]
@@ -371,8 +377,8 @@ mod tests {
         // A fifth of all CPUs may have been two fifths of the server's.
         noisy.resources.others_busy = 0.2;
         let at = |rate| noisy.judged_at(rate).outcome();
-        assert_eq!(at(2_000.0), Outcome::Unclear(Unclear::NoisyHost));
-        assert_eq!(at(2_500.0), Outcome::Broken);
+        assert_eq!(at(2_000.0), RateOutcome::Unclear(Unclear::NoisyHost));
+        assert_eq!(at(2_500.0), RateOutcome::Broken);
     }
 
     #[test]
@@ -384,17 +390,17 @@ mod tests {
         noisy.resources.watched_ns = 2 * SECOND;
         noisy.resources.threads = 2;
         let at = |rate| noisy.judged_at(rate).outcome();
-        assert_eq!(at(3_900.0), Outcome::Unclear(Unclear::NoisyHost));
-        assert_eq!(at(4_100.0), Outcome::Broken);
+        assert_eq!(at(3_900.0), RateOutcome::Unclear(Unclear::NoisyHost));
+        assert_eq!(at(4_100.0), RateOutcome::Broken);
     }
 
     #[test]
     fn a_late_generator_is_to_blame_for_what_it_was_late() {
         let mut late = Made::of(1, 12, &[(CheckId::ScheduleLag, Severity::Warning)]);
         late.late.record_n(1_000_000, 2_000).unwrap();
-        assert_eq!(late.outcome(), Outcome::Broken, "12 - 1 ms is too long");
+        assert_eq!(late.outcome(), RateOutcome::Broken, "12 - 1 ms is too long");
         late.late.record_n(3_000_000, 2_000).unwrap();
-        assert_eq!(late.outcome(), Outcome::Unclear(Unclear::LateGenerator));
+        assert_eq!(late.outcome(), RateOutcome::Unclear(Unclear::LateGenerator));
     }
 
     #[test]
@@ -402,9 +408,9 @@ mod tests {
         let with = |severity| Made::of(1, 50, &[(CheckId::GeneratorSaturated, severity)]).outcome();
         assert_eq!(
             with(Severity::Warning),
-            Outcome::Unclear(Unclear::SaturatedGenerator)
+            RateOutcome::Unclear(Unclear::SaturatedGenerator)
         );
-        assert_eq!(with(Severity::Note), Outcome::Broken);
+        assert_eq!(with(Severity::Note), RateOutcome::Broken);
     }
 
     #[test]
@@ -425,7 +431,7 @@ mod tests {
         few.response.record_n(1_000_000, 90).unwrap();
         few.response.record_n(50_000_000, 10).unwrap();
         let judged = few.judged_at(50.0);
-        assert_eq!(judged.outcome(), Outcome::Broken);
+        assert_eq!(judged.outcome(), RateOutcome::Broken);
         assert!(
             judged.broken[0].starts_with("10.0% took longer"),
             "{judged:?}"
@@ -439,7 +445,7 @@ mod tests {
         few.response.record_n(1_000_000, 100).unwrap();
         few.outcomes.ok = 100;
         let at = |rate| few.judged_at(rate).outcome();
-        assert_eq!(at(50.0), Outcome::Unclear(Unclear::TooFewAnswers));
-        assert_eq!(at(1_000.0), Outcome::Broken);
+        assert_eq!(at(50.0), RateOutcome::Unclear(Unclear::TooFewAnswers));
+        assert_eq!(at(1_000.0), RateOutcome::Broken);
     }
 }

@@ -2,7 +2,7 @@
 //! bound it.
 
 use super::Tried;
-use prony_record::service::{Known, Outcome, Unclear};
+use prony_record::service::{CapacityBounds, RateOutcome, Unclear};
 use prony_stats::threshold::{self, threshold};
 
 /// Starts that must have bracketed their own capacity before one is claimed of the server.
@@ -34,7 +34,7 @@ impl Bracket {
 /// Capacity as the trials show it; `trials` are in the order in which they were made. Unclear trials are no evidence
 /// against the server.
 #[must_use]
-pub fn known(trials: &[Tried]) -> Known {
+pub fn known(trials: &[Tried]) -> CapacityBounds {
     let starts = brackets(trials);
     let closed = starts.iter().filter(|start| start.is_closed()).count() as u32;
     if closed >= FEWEST
@@ -51,7 +51,7 @@ pub fn known(trials: &[Tried]) -> Known {
             }
         }
         let (held, failed) = gap(&starts).unwrap_or((found.low, found.high));
-        return Known {
+        return CapacityBounds {
             estimate: Some(found.value),
             low: Some(found.low.min(held)),
             high: Some(found.high.max(failed)),
@@ -65,7 +65,7 @@ pub fn known(trials: &[Tried]) -> Known {
         .reduce(f64::max);
     let broken = trials
         .iter()
-        .filter(|it| it.trial.outcome == Outcome::Broken);
+        .filter(|it| it.trial.outcome == RateOutcome::Broken);
     let high = broken
         .map(|it| it.rate)
         .filter(|rate| low.is_none_or(|low| *rate > low))
@@ -77,7 +77,7 @@ pub fn known(trials: &[Tried]) -> Known {
             "{closed} of its starts showed both a rate that was kept and one that was not, and {FEWEST} are needed"
         ));
     }
-    Known {
+    CapacityBounds {
         estimate: None,
         low,
         high,
@@ -96,12 +96,12 @@ fn gap(starts: &[Bracket]) -> Option<(f64, f64)> {
 }
 
 /// Trials that are evidence about the server: all but the unclear ones.
-fn clear(trials: &[Tried]) -> Vec<threshold::Trial> {
+fn clear(trials: &[Tried]) -> Vec<threshold::ThresholdTrial> {
     let clear = trials
         .iter()
-        .filter(|it| !matches!(it.trial.outcome, Outcome::Unclear(_)));
+        .filter(|it| !matches!(it.trial.outcome, RateOutcome::Unclear(_)));
     clear
-        .map(|it| threshold::Trial {
+        .map(|it| threshold::ThresholdTrial {
             start: it.start,
             at: it.rate,
             excess: it.trial.excess,
@@ -126,12 +126,12 @@ pub fn brackets(trials: &[Tried]) -> Vec<Bracket> {
                     .filter(move |it| it.start == start && it.trial.outcome == outcome);
                 these.map(|it| it.rate)
             };
-            let broken: Vec<f64> = of(Outcome::Broken).collect();
+            let broken: Vec<f64> = of(RateOutcome::Broken).collect();
             let lowest = broken.iter().copied().reduce(f64::min);
             // What was kept above a rate that was broken later is not what it keeps.
             let below = |rate: &f64| lowest.is_none_or(|lowest| *rate < lowest);
             Bracket {
-                held: of(Outcome::Kept).filter(below).reduce(f64::max),
+                held: of(RateOutcome::Kept).filter(below).reduce(f64::max),
                 failed: lowest,
             }
         })
@@ -141,7 +141,7 @@ pub fn brackets(trials: &[Tried]) -> Vec<Bracket> {
 /// Why trials say nothing against the server that broke its limits.
 fn reasons(trials: &[Tried]) -> Vec<String> {
     let count = |why: Unclear| {
-        let is = |tried: &&Tried| tried.trial.outcome == Outcome::Unclear(why);
+        let is = |tried: &&Tried| tried.trial.outcome == RateOutcome::Unclear(why);
         trials.iter().filter(is).count()
     };
     let told = |&why: &Unclear| {
@@ -154,17 +154,17 @@ fn reasons(trials: &[Tried]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capacity::Trial;
+    use crate::capacity::RateTrial;
 
-    fn tried(start: u32, rate: f64, outcome: Outcome) -> Tried {
+    fn tried(start: u32, rate: f64, outcome: RateOutcome) -> Tried {
         let excess = match outcome {
-            Outcome::Kept => 0.0,
+            RateOutcome::Kept => 0.0,
             _ => 50.0,
         };
         Tried {
             start,
             rate,
-            trial: Trial {
+            trial: RateTrial {
                 outcome,
                 excess,
                 seconds: 6.0,
@@ -172,11 +172,11 @@ mod tests {
         }
     }
 
-    const NOISE: Outcome = Outcome::Unclear(Unclear::NoisyHost);
-    const KEPT: Outcome = Outcome::Kept;
-    const BROKEN: Outcome = Outcome::Broken;
+    const NOISE: RateOutcome = RateOutcome::Unclear(Unclear::NoisyHost);
+    const KEPT: RateOutcome = RateOutcome::Kept;
+    const BROKEN: RateOutcome = RateOutcome::Broken;
 
-    fn of(starts: &[&[(f64, Outcome)]]) -> Known {
+    fn of(starts: &[&[(f64, RateOutcome)]]) -> CapacityBounds {
         let all = starts.iter().zip(0..).flat_map(|(trials, start)| {
             trials
                 .iter()
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn starts_that_agree_are_a_capacity_with_its_interval() {
-        let start: &[(f64, Outcome)] = &[(800.0, KEPT), (1_000.0, KEPT), (1_040.0, BROKEN)];
+        let start: &[(f64, RateOutcome)] = &[(800.0, KEPT), (1_000.0, KEPT), (1_040.0, BROKEN)];
         let found = of(&[start; 4]);
         let estimate = found.estimate.unwrap();
         assert!((1_000.0..1_040.0).contains(&estimate), "{found:?}");
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn an_interval_ends_where_something_was_tried() {
-        let start: &[(f64, Outcome)] = &[(1_000.0, KEPT), (1_300.0, BROKEN)];
+        let start: &[(f64, RateOutcome)] = &[(1_000.0, KEPT), (1_300.0, BROKEN)];
         let found = of(&[start; 5]);
         assert!(
             found.low.unwrap() <= 1_000.0 && found.high.unwrap() >= 1_300.0,
@@ -215,7 +215,7 @@ mod tests {
             [&kept[..], &[(rate * 1.04, BROKEN)]].concat()
         };
         let starts = [700.0, 850.0, 1_000.0, 1_150.0, 1_300.0].map(start);
-        let starts: Vec<&[(f64, Outcome)]> = starts.iter().map(Vec::as_slice).collect();
+        let starts: Vec<&[(f64, RateOutcome)]> = starts.iter().map(Vec::as_slice).collect();
         let found = of(&starts);
         let (low, high) = (found.low.unwrap(), found.high.unwrap());
         assert!(low < 900.0 && high > 1_050.0, "{found:?}");

@@ -4,21 +4,21 @@ use proptest::prelude::*;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-const NOISE: Outcome = Outcome::Unclear(Unclear::NoisyHost);
+const NOISE: RateOutcome = RateOutcome::Unclear(Unclear::NoisyHost);
 
-fn outcome(kept: bool) -> Outcome {
+fn outcome(kept: bool) -> RateOutcome {
     match kept {
-        true => Outcome::Kept,
-        false => Outcome::Broken,
+        true => RateOutcome::Kept,
+        false => RateOutcome::Broken,
     }
 }
 
 /// A trial in which nothing was late, or nearly everything.
-fn sharp(outcome: Outcome) -> Trial {
-    Trial {
+fn sharp(outcome: RateOutcome) -> RateTrial {
+    RateTrial {
         outcome,
         excess: match outcome {
-            Outcome::Kept => 0.0,
+            RateOutcome::Kept => 0.0,
             _ => 80.0,
         },
         seconds: 6.0,
@@ -26,7 +26,11 @@ fn sharp(outcome: Outcome) -> Trial {
 }
 
 /// Carries a search out. `answers` is told the start, the rate, and the trial's number.
-fn search(guess: f64, floor: f64, mut answers: impl FnMut(u32, f64, usize) -> Outcome) -> Search {
+fn search(
+    guess: f64,
+    floor: f64,
+    mut answers: impl FnMut(u32, f64, usize) -> RateOutcome,
+) -> Search {
     carry_out(Search::from(guess, floor), floor, |search, rate| {
         sharp(answers(search.start(), rate, search.trials.len()))
     })
@@ -35,7 +39,7 @@ fn search(guess: f64, floor: f64, mut answers: impl FnMut(u32, f64, usize) -> Ou
 fn carry_out(
     mut search: Search,
     floor: f64,
-    mut trial: impl FnMut(&Search, f64) -> Trial,
+    mut trial: impl FnMut(&Search, f64) -> RateTrial,
 ) -> Search {
     loop {
         match search.next() {
@@ -51,8 +55,12 @@ fn carry_out(
     }
 }
 
-fn any_outcome() -> impl Strategy<Value = Outcome> {
-    prop_oneof![Just(Outcome::Kept), Just(Outcome::Broken), Just(NOISE)]
+fn any_outcome() -> impl Strategy<Value = RateOutcome> {
+    prop_oneof![
+        Just(RateOutcome::Kept),
+        Just(RateOutcome::Broken),
+        Just(NOISE)
+    ]
 }
 
 proptest! {
@@ -78,7 +86,7 @@ proptest! {
         // No server keeps a billion requests a second.
         let search = search(100.0, 1.0, |_, rate, _| match answers.next() {
             Some(answer) if rate < 1e9 => answer,
-            _ => Outcome::Broken,
+            _ => RateOutcome::Broken,
         });
         let known = search.known();
         if let (Some(low), Some(high)) = (known.low, known.high) {
@@ -109,7 +117,7 @@ proptest! {
 /// A server that works on one request after the other, of evenly spaced ones, 99% of which may take this long at the most; times
 /// in seconds.
 #[derive(Debug, Clone, Copy)]
-struct Queue {
+struct QueueModel {
     limit: f64,
     /// The mean service time of the start in the middle.
     service: f64,
@@ -121,7 +129,7 @@ struct Queue {
     capacity: f64,
 }
 
-impl Queue {
+impl QueueModel {
     fn constant(service: f64, starts: f64) -> Self {
         Self {
             limit: 20.0 * service,
@@ -146,7 +154,7 @@ impl Queue {
     }
 
     /// A trial at a rate on a start whose service times are so many times those of the one in the middle.
-    fn trial(&self, slower: f64, rate: f64, seconds: f64, rng: &mut StdRng) -> Trial {
+    fn trial(&self, slower: f64, rate: f64, seconds: f64, rng: &mut StdRng) -> RateTrial {
         let n = (rate * seconds) as u32;
         let lead_in = (rate * 0.05) as u32;
         let (mut wait, mut late) = (0.0_f64, 0);
@@ -160,7 +168,7 @@ impl Queue {
             wait = (response - 1.0 / rate).max(0.0);
         }
         let excess = f64::from(late) / f64::from(n) / 0.01;
-        Trial {
+        RateTrial {
             outcome: outcome(excess <= 1.0),
             excess,
             seconds,
@@ -206,8 +214,8 @@ impl Queue {
 #[test]
 fn the_interval_holds_where_starts_differ() {
     covered(&[
-        Queue::constant(0.002, 0.05),
-        Queue::exponential(0.005, 0.1, 0.1),
+        QueueModel::constant(0.002, 0.05),
+        QueueModel::exponential(0.005, 0.1, 0.1),
     ]);
 }
 
@@ -215,16 +223,16 @@ fn the_interval_holds_where_starts_differ() {
 #[ignore = "scripts/campaign statistics: half a minute of simulation"]
 fn the_interval_holds_however_starts_and_trials_differ() {
     covered(&[
-        Queue::constant(0.002, 0.0),
-        Queue::constant(0.002, 0.15),
-        Queue::exponential(0.002, 0.05, 0.15),
-        Queue::exponential(0.002, 0.05, 0.0),
-        Queue::exponential(0.002, 0.05, 0.05),
-        Queue::exponential(0.005, 0.1, 0.0),
+        QueueModel::constant(0.002, 0.0),
+        QueueModel::constant(0.002, 0.15),
+        QueueModel::exponential(0.002, 0.05, 0.15),
+        QueueModel::exponential(0.002, 0.05, 0.0),
+        QueueModel::exponential(0.002, 0.05, 0.05),
+        QueueModel::exponential(0.005, 0.1, 0.0),
     ]);
 }
 
-fn covered(queues: &[Queue]) {
+fn covered(queues: &[QueueModel]) {
     std::thread::scope(|scope| {
         for queue in queues {
             scope.spawn(move || {
@@ -243,15 +251,15 @@ fn each_start_ends_with_what_it_breaks() {
     let search = search(1_000.0, 1.0, |_, rate, _| outcome(rate <= 3_000.0));
     for start in 0..=search.start() {
         let mut of = search.trials.iter().filter(|it| it.start == start).rev();
-        assert_eq!(of.next().unwrap().trial.outcome, Outcome::Broken);
-        assert!(of.all(|it| it.trial.outcome == Outcome::Kept));
+        assert_eq!(of.next().unwrap().trial.outcome, RateOutcome::Broken);
+        assert!(of.all(|it| it.trial.outcome == RateOutcome::Kept));
     }
     assert_eq!(search.known().starts, STARTS);
 }
 
 #[test]
 fn a_server_that_keeps_nothing_is_searched_down_to_the_lowest_rate() {
-    let search = search(600.0, 5.0, |_, _, _| Outcome::Broken);
+    let search = search(600.0, 5.0, |_, _, _| RateOutcome::Broken);
     let lowest = search.trials.last().unwrap().rate;
     assert!((lowest - 5.0).abs() < 0.01, "{lowest}");
     let known = search.known();
@@ -264,9 +272,9 @@ fn a_server_that_keeps_nothing_is_searched_down_to_the_lowest_rate() {
 fn beyond_noise_a_rate_is_looked_for_that_the_server_breaks() {
     // What is near the limit is never clear.
     let search = search(500.0, 1.0, |_, rate, _| match rate {
-        rate if rate <= 800.0 => Outcome::Kept,
+        rate if rate <= 800.0 => RateOutcome::Kept,
         rate if rate < 1_500.0 => NOISE,
-        _ => Outcome::Broken,
+        _ => RateOutcome::Broken,
     });
     let known = search.known();
     assert!(

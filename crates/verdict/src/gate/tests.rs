@@ -10,7 +10,7 @@ fn condition(text: &str) -> Condition {
 }
 
 fn subject(metric: Metric, low: f64, high: f64) -> Subject {
-    let reading = Reading::new(f64::midpoint(low, high), Some((low, high)));
+    let reading = MetricReading::new(f64::midpoint(low, high), Some((low, high)));
     Subject {
         name: "it".into(),
         request: None,
@@ -108,25 +108,28 @@ fn the_interval_decides() {
     let judge =
         |text: &str, metric, low, high| condition(text).judge(&subject(metric, low, high)).0;
     let p99 = Metric::Percentile(9_900);
-    assert_eq!(judge("p99 > 10ms", p99, 8e6, 9.9e6), Outcome::Held);
-    assert_eq!(judge("p99 > 10ms", p99, 9e6, 11e6), Outcome::NotKnown);
-    assert_eq!(judge("p99 > 10ms", p99, 10.1e6, 11e6), Outcome::Broken);
+    assert_eq!(judge("p99 > 10ms", p99, 8e6, 9.9e6), GateOutcome::Held);
+    assert_eq!(judge("p99 > 10ms", p99, 9e6, 11e6), GateOutcome::NotKnown);
+    assert_eq!(judge("p99 > 10ms", p99, 10.1e6, 11e6), GateOutcome::Broken);
     assert_eq!(
         judge("throughput < -5%", Metric::Throughput, 0.90, 0.94),
-        Outcome::Broken
+        GateOutcome::Broken
     );
     assert_eq!(
         judge("throughput < -5%", Metric::Throughput, 0.96, 1.02),
-        Outcome::Held
+        GateOutcome::Held
     );
-    assert_eq!(judge("errors > 0", Metric::Errors, 0.0, 0.0), Outcome::Held);
+    assert_eq!(
+        judge("errors > 0", Metric::Errors, 0.0, 0.0),
+        GateOutcome::Held
+    );
     assert_eq!(
         judge("errors > 0", Metric::Errors, 0.01, 0.01),
-        Outcome::Broken
+        GateOutcome::Broken
     );
     assert_eq!(
         judge("cpu > +5%", Metric::Memory, 2.0, 2.0),
-        Outcome::NotKnown
+        GateOutcome::NotKnown
     );
 }
 
@@ -138,17 +141,17 @@ fn a_serious_check_never_lets_a_condition_hold_and_never_excuses_one() {
     };
     let p99 = condition("p99 > 10ms");
     let (outcome, why) = p99.judge(&with_check(1e6, 2e6));
-    assert_eq!(outcome, Outcome::NotKnown);
+    assert_eq!(outcome, GateOutcome::NotKnown);
     assert_eq!(
         why,
         "1.500 ms (1.000 ms to 2.000 ms), but rate-missed was raised"
     );
-    assert_eq!(p99.judge(&with_check(11e6, 12e6)).0, Outcome::Broken);
+    assert_eq!(p99.judge(&with_check(11e6, 12e6)).0, GateOutcome::Broken);
 }
 
 /// The condition `cpu > +5%`, judged by eight rounds of a side against the first: CPU time in microseconds, and wake-ups,
 /// of a request. Both sides' own code takes 3 µs of it. The verdict is withheld, since wake-ups explain the difference.
-fn judged_with_wake_ups(first: (f64, f64), new: (f64, f64)) -> (Outcome, String) {
+fn judged_with_wake_ups(first: (f64, f64), new: (f64, f64)) -> (GateOutcome, String) {
     let at = |(cpu, wakeups): (f64, f64)| Values {
         cpu: Some(1e3 * cpu),
         user: Some(3e3),
@@ -173,10 +176,10 @@ fn judged_with_wake_ups(first: (f64, f64), new: (f64, f64)) -> (Outcome, String)
 fn a_verdict_that_wake_ups_withhold_breaks_a_condition_and_lets_none_hold() {
     // A quarter more CPU time per request, all of it for more wake-ups.
     let (outcome, why) = judged_with_wake_ups((6.0, 0.8), (7.5, 1.0));
-    assert_eq!(outcome, Outcome::Broken, "{why}");
+    assert_eq!(outcome, GateOutcome::Broken, "{why}");
     // Less of it, for fewer wake-ups: the code may cost more all the same.
     let (outcome, why) = judged_with_wake_ups((7.5, 1.0), (6.0, 0.8));
-    assert_eq!(outcome, Outcome::NotKnown);
+    assert_eq!(outcome, GateOutcome::NotKnown);
     assert_eq!(why, "-20.0%, but its verdict is withheld: wake-ups differ");
 }
 
@@ -193,7 +196,7 @@ fn a_verdict_withheld_for_another_reason_says_nothing_of_a_condition() {
         ratios: ratios([&one]),
         ..subject(Metric::Memory, 0.0, 0.0)
     });
-    assert_eq!(outcome, Outcome::NotKnown);
+    assert_eq!(outcome, GateOutcome::NotKnown);
     assert_eq!(why, "+25.0%, with no interval");
 }
 
@@ -204,9 +207,9 @@ fn the_worst_counts() {
         subject(Metric::Percentile(9_900), 1e6, 2e6),
         subject(Metric::Percentile(9_900), 11e6, 12e6),
     ];
-    assert_eq!(worst(&judge(&p99, &subjects)), Outcome::Broken);
-    assert_eq!(worst(&judge(&p99, &subjects[..1])), Outcome::Held);
-    assert_eq!(worst(&[]), Outcome::Held);
+    assert_eq!(worst(&judge(&p99, &subjects)), GateOutcome::Broken);
+    assert_eq!(worst(&judge(&p99, &subjects[..1])), GateOutcome::Held);
+    assert_eq!(worst(&[]), GateOutcome::Held);
 }
 
 proptest! {
@@ -220,7 +223,7 @@ proptest! {
         let subject = subject(Metric::Cpu, low, low + width);
         let above = condition(&format!("cpu > {limit:+}%")).judge(&subject).0;
         let below = condition(&format!("cpu < {limit:+}%")).judge(&subject).0;
-        prop_assert!(above != Outcome::Broken || below == Outcome::Held);
-        prop_assert!(above != Outcome::NotKnown || below == Outcome::NotKnown);
+        prop_assert!(above != GateOutcome::Broken || below == GateOutcome::Held);
+        prop_assert!(above != GateOutcome::NotKnown || below == GateOutcome::NotKnown);
     }
 }

@@ -1,6 +1,6 @@
 //! Reduction of the rounds to the part that is worth keeping.
 
-use super::part::Part;
+use super::part::CostPart;
 use prony_record::anatomy::{Dissection, Dissections};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,8 +61,11 @@ fn frequent(
 
 /// A frame of a stack that is of the same part by itself.
 fn telling(stack: &str) -> &str {
-    let part = Part::of(stack);
-    let found = stack.split(';').rev().find(|frame| Part::of(frame) == part);
+    let part = CostPart::of(stack);
+    let found = stack
+        .split(';')
+        .rev()
+        .find(|frame| CostPart::of(frame) == part);
     found.unwrap_or(stack)
 }
 

@@ -10,7 +10,7 @@ mod words;
 pub use kept::{STACKS, kept};
 use one_sided::Function;
 pub use one_sided::OneSided;
-use part::{Part, parts, waits, with_callees};
+use part::{CostPart, parts, waits, with_callees};
 use prony_record::anatomy::{Dissection, Dissections, Spent};
 use prony_stats::false_discovery::{RATE, findings};
 use prony_stats::mean::{mean, t_p_value};
@@ -51,7 +51,7 @@ pub struct Anatomy {
     /// Rounds.
     pub rounds: u32,
     /// Each server by itself.
-    pub sides: Vec<Body>,
+    pub sides: Vec<ServerAnatomy>,
     /// Every other server against the first.
     pub differences: Vec<Against>,
     /// Measurements that the system did not allow, each with what would allow it.
@@ -60,7 +60,7 @@ pub struct Anatomy {
 
 /// A server by itself.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Body {
+pub struct ServerAnatomy {
     /// Name of the server.
     pub name: String,
     /// Cost of a request and where it arises, in a sentence.
@@ -88,14 +88,14 @@ pub struct Body {
     /// Records that the kernel had no room for.
     pub lost: u64,
     /// CPU time per request by part, the largest first; together they are `sampled_cpu`.
-    pub parts: Vec<(Part, Estimate)>,
+    pub parts: Vec<(CostPart, Estimate)>,
     /// CPU time per request by function with what it calls, the largest first.
     pub with_callees: Vec<(String, Estimate)>,
     /// Counts per request, by name.
     pub counts: Vec<(String, Estimate)>,
     /// How long all threads together wait per request, by where they wait, the longest first; waits for requests are among
     /// them.
-    pub waits: Vec<(Part, Estimate)>,
+    pub waits: Vec<(CostPart, Estimate)>,
     /// Nanoseconds of waits by stack, in all rounds.
     #[serde(skip)]
     pub waiting: BTreeMap<String, u64>,
@@ -117,14 +117,14 @@ pub struct Against {
     /// CPU time per request.
     pub cpu: Option<Difference>,
     /// The same by part: those that differ first, by how much; then the others.
-    pub parts: Vec<(Part, Difference)>,
-    /// Functions of each part [`Part::OnlyIn`] that differs.
+    pub parts: Vec<(CostPart, Difference)>,
+    /// Functions of each part [`CostPart::OnlyIn`] that differs.
     pub one_sided: Vec<OneSided>,
     /// Counts per request: those that differ first, by how many times; then the others.
     pub counts: Vec<(String, Difference)>,
     /// How long all threads together wait per request, by where they wait: those that differ first. Waits for requests are not
     /// among them.
-    pub waits: Vec<(Part, Difference)>,
+    pub waits: Vec<(CostPart, Difference)>,
     /// Difference of CPU time that remains without the parts that differ, in nanoseconds per request; null where CPU
     /// time is not known to differ.
     pub unexplained_ns: Option<f64>,
@@ -189,7 +189,7 @@ fn over(values: impl Iterator<Item = Option<f64>>, unit: Unit) -> Option<Estimat
 const CPU: Unit = Unit::CpuNanosecondsPerRequest;
 const WAIT: Unit = Unit::Nanoseconds;
 
-fn body(name: &str, rounds: &[&Dissection]) -> Body {
+fn body(name: &str, rounds: &[&Dissection]) -> ServerAnatomy {
     let series =
         |of: fn(&Dissection) -> Option<f64>, unit| over(rounds.iter().map(|it| of(it)), unit);
     let all = |of: fn(&Dissection) -> &BTreeMap<String, u64>| {
@@ -200,7 +200,7 @@ fn body(name: &str, rounds: &[&Dissection]) -> Body {
         stacks
     };
     let sum = |of: fn(&Dissection) -> u64| rounds.iter().map(|round| of(round)).sum();
-    let mut body = Body {
+    let mut body = ServerAnatomy {
         name: name.to_owned(),
         sentence: String::new(),
         requests: sum(|it| it.requests),
@@ -297,13 +297,13 @@ fn counts(round: &Dissection) -> BTreeMap<String, f64> {
 }
 
 /// A row before it is judged.
-struct Row<K> {
+struct UnjudgedRow<K> {
     key: K,
     value: Difference,
     relevant: bool,
 }
 
-fn row<K>(key: K, base: &[f64], side: &[f64], unit: Unit, least: f64) -> Option<Row<K>> {
+fn row<K>(key: K, base: &[f64], side: &[f64], unit: Unit, least: f64) -> Option<UnjudgedRow<K>> {
     let both: Vec<f64> = side
         .iter()
         .zip(base)
@@ -319,7 +319,7 @@ fn row<K>(key: K, base: &[f64], side: &[f64], unit: Unit, least: f64) -> Option<
         share: None,
     };
     let relevant = difference.value().abs() >= least;
-    Some(Row {
+    Some(UnjudgedRow {
         key,
         value,
         relevant,
@@ -360,7 +360,7 @@ fn compare(base_name: &str, base: &[&Dissection], name: &str, side: &[&Dissectio
     // One that is not known to differ says nothing about which functions are whose.
     one_sided.retain(|one| {
         let mut rows = parts.iter().filter(|row| row.value.differs);
-        rows.any(|row| row.key == Part::OnlyIn(one.server.clone()))
+        rows.any(|row| row.key == CostPart::OnlyIn(one.server.clone()))
     });
     let cpu = cpu.map(|row| row.value);
     let total = cpu.as_ref().filter(|cpu| cpu.differs);
@@ -369,7 +369,7 @@ fn compare(base_name: &str, base: &[&Dissection], name: &str, side: &[&Dissectio
         let share = |total| row.value.difference.value() / total;
         row.value.share = total.map(share).filter(|_| row.value.differs);
     }
-    let explained = |row: &Row<Part>| match row.value.differs {
+    let explained = |row: &UnjudgedRow<CostPart>| match row.value.differs {
         true => row.value.difference.value(),
         false => 0.0,
     };
@@ -393,12 +393,16 @@ type Named<'a> = (&'a str, &'a [&'a Dissection]);
 
 /// Parts of both; of those that are small in both together, the functions that only one server runs as one part, and all others as
 /// one.
-fn part_rows(base: Named<'_>, side: Named<'_>, least: f64) -> (Vec<Row<Part>>, Vec<OneSided>) {
+fn part_rows(
+    base: Named<'_>,
+    side: Named<'_>,
+    least: f64,
+) -> (Vec<UnjudgedRow<CostPart>>, Vec<OneSided>) {
     let rounds = side.1.len();
     let (mut ours, mut theirs) = (table(side.1, parts), table(base.1, parts));
-    let sum = |table: &BTreeMap<Part, Vec<f64>>| table.values().flatten().sum::<f64>();
+    let sum = |table: &BTreeMap<CostPart, Vec<f64>>| table.values().flatten().sum::<f64>();
     let limit = LISTED * (sum(&ours) + sum(&theirs));
-    let keys: BTreeSet<Part> = ours.keys().chain(theirs.keys()).cloned().collect();
+    let keys: BTreeSet<CostPart> = ours.keys().chain(theirs.keys()).cloned().collect();
     let mut rest = (vec![0.0; rounds], vec![0.0; rounds]);
     let mut functions = Vec::new();
     let mut rows = Vec::new();
@@ -411,7 +415,7 @@ fn part_rows(base: Named<'_>, side: Named<'_>, least: f64) -> (Vec<Row<Part>>, V
         }
         add(&mut rest.0, &our, 1.0);
         add(&mut rest.1, &their, 1.0);
-        if let Part::Function(name) = key {
+        if let CostPart::Function(name) = key {
             functions.push(Function {
                 name,
                 side: our,
@@ -428,7 +432,7 @@ fn part_rows(base: Named<'_>, side: Named<'_>, least: f64) -> (Vec<Row<Part>>, V
             true => (&only.base, &only.side),
         };
         // One that may be noise stays where it was: among the smaller parts.
-        let row = row(Part::OnlyIn(server.to_owned()), their, our, CPU, least);
+        let row = row(CostPart::OnlyIn(server.to_owned()), their, our, CPU, least);
         if let Some(row) = row.filter(|row| row.value.p <= ONE_SIDED) {
             add(&mut rest.0, our, -1.0);
             add(&mut rest.1, their, -1.0);
@@ -439,7 +443,7 @@ fn part_rows(base: Named<'_>, side: Named<'_>, least: f64) -> (Vec<Row<Part>>, V
             std::mem::swap(&mut function.side, &mut function.base);
         }
     }
-    rows.extend(row(Part::Rest, &rest.1, &rest.0, CPU, least));
+    rows.extend(row(CostPart::Rest, &rest.1, &rest.0, CPU, least));
     (rows, all)
 }
 
@@ -449,7 +453,7 @@ fn add(sum: &mut [f64], values: &[f64], times: f64) {
     }
 }
 
-fn count_rows(base: &[&Dissection], side: &[&Dissection]) -> Vec<Row<String>> {
+fn count_rows(base: &[&Dissection], side: &[&Dissection]) -> Vec<UnjudgedRow<String>> {
     let (mut ours, mut theirs) = (table(side, counts), table(base, counts));
     let keys: BTreeSet<String> = ours.keys().chain(theirs.keys()).cloned().collect();
     let mut rows = Vec::new();
@@ -474,9 +478,9 @@ fn count_rows(base: &[&Dissection], side: &[&Dissection]) -> Vec<Row<String>> {
 }
 
 /// Waits other than for requests, of which a server that works less has more.
-fn wait_rows(base: &[&Dissection], side: &[&Dissection], least: f64) -> Vec<Row<Part>> {
+fn wait_rows(base: &[&Dissection], side: &[&Dissection], least: f64) -> Vec<UnjudgedRow<CostPart>> {
     let (mut ours, mut theirs) = (table(side, waits), table(base, waits));
-    let keys: BTreeSet<Part> = ours.keys().chain(theirs.keys()).cloned().collect();
+    let keys: BTreeSet<CostPart> = ours.keys().chain(theirs.keys()).cloned().collect();
     let mut rows = Vec::new();
     for key in keys.into_iter().filter(|part| !part.is_idle()) {
         let our = ours.remove(&key).unwrap_or_else(|| vec![0.0; side.len()]);
@@ -495,10 +499,10 @@ fn wait_rows(base: &[&Dissection], side: &[&Dissection], least: f64) -> Vec<Row<
 /// differs, they have both halves (Wiens, 2003: the fallback procedure). Of equal servers at most one pair in twenty
 /// gets anything called different.
 fn judge(
-    cpu: &mut Option<Row<()>>,
-    parts: &mut [Row<Part>],
-    counts: &mut [Row<String>],
-    waits: &mut [Row<Part>],
+    cpu: &mut Option<UnjudgedRow<()>>,
+    parts: &mut [UnjudgedRow<CostPart>],
+    counts: &mut [UnjudgedRow<String>],
+    waits: &mut [UnjudgedRow<CostPart>],
 ) {
     let mut rate = RATE / 2.0;
     if let Some(row) = cpu {
@@ -520,7 +524,7 @@ fn judge(
 }
 
 /// Sorts the rows: those that differ first, and the largest difference first.
-fn sorted<K>(mut rows: Vec<Row<K>>, size: fn(&Difference) -> f64) -> Vec<(K, Difference)> {
+fn sorted<K>(mut rows: Vec<UnjudgedRow<K>>, size: fn(&Difference) -> f64) -> Vec<(K, Difference)> {
     rows.sort_by(|a, b| {
         let by_size = size(&b.value).total_cmp(&size(&a.value));
         b.value.differs.cmp(&a.value.differs).then(by_size)

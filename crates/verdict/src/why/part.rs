@@ -35,7 +35,7 @@ const OTHERS: [(&str, &str); 8] = [
 /// A part of a request's CPU time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "name")]
-pub enum Part {
+pub enum CostPart {
     /// The server's own function of this name, without what it calls.
     Function(String),
     /// The kernel, in this system call.
@@ -50,7 +50,7 @@ pub enum Part {
     Rest,
 }
 
-impl Part {
+impl CostPart {
     /// Returns the part that a folded stack belongs to.
     #[must_use]
     pub fn of(stack: &str) -> Self {
@@ -93,19 +93,19 @@ fn jumped_to<'s>(kernel: impl Iterator<Item = &'s str>) -> Option<&'s str> {
 }
 
 /// A round's CPU time per request by part, in nanoseconds: every sample stands for its period. What is left of the CPU time
-/// while stacks were sampled is [`Part::Unsampled`], so that all parts together are all of it. That one may be negative by chance.
+/// while stacks were sampled is [`CostPart::Unsampled`], so that all parts together are all of it. That one may be negative by chance.
 /// Empty without samples.
 #[must_use]
-pub fn parts(dissection: &Dissection) -> BTreeMap<Part, f64> {
-    let mut parts: BTreeMap<Part, f64> = BTreeMap::new();
+pub fn parts(dissection: &Dissection) -> BTreeMap<CostPart, f64> {
+    let mut parts: BTreeMap<CostPart, f64> = BTreeMap::new();
     let (Some(of_one), Some(whole)) = (of_one(dissection), dissection.sampled.per_request()) else {
         return parts;
     };
     for (stack, samples) in &dissection.stacks {
-        *parts.entry(Part::of(stack)).or_default() += *samples as f64 * of_one;
+        *parts.entry(CostPart::of(stack)).or_default() += *samples as f64 * of_one;
     }
     let rest = whole - parts.values().sum::<f64>();
-    parts.insert(Part::Unsampled, rest);
+    parts.insert(CostPart::Unsampled, rest);
     parts
 }
 
@@ -117,11 +117,11 @@ fn of_one(dissection: &Dissection) -> Option<f64> {
 
 /// How long all threads together waited for each part, in nanoseconds per request.
 #[must_use]
-pub fn waits(dissection: &Dissection) -> BTreeMap<Part, f64> {
+pub fn waits(dissection: &Dissection) -> BTreeMap<CostPart, f64> {
     let requests = dissection.waited.requests.max(1.0);
     let mut parts = BTreeMap::new();
     for (stack, ns) in &dissection.waits {
-        *parts.entry(Part::of(stack)).or_default() += *ns as f64 / requests;
+        *parts.entry(CostPart::of(stack)).or_default() += *ns as f64 / requests;
     }
     parts
 }
@@ -147,7 +147,7 @@ const IDLE: [&str; 17] = [
     "rt_sigtimedwait",
 ];
 
-impl Part {
+impl CostPart {
     /// Whether a wait in this part is for something from outside. The less work a server has, the longer it waits for
     /// more.
     #[must_use]
@@ -176,26 +176,26 @@ mod tests {
 
     #[test]
     fn every_stack_has_one_part() {
-        let function = |name: &str| Part::Function(name.to_owned());
-        let kernel = |name: &str| Part::Kernel(name.to_owned());
+        let function = |name: &str| CostPart::Function(name.to_owned());
+        let kernel = |name: &str| CostPart::Kernel(name.to_owned());
         for (stack, part) in [
             ("main;serve;json_encode", function("json_encode")),
             (
                 "main;serve;send;entry_SYSCALL_64_[k];do_syscall_64_[k];__x64_sys_sendto_[k];tcp_sendmsg_[k]",
-                Part::Call("sendto".to_owned()),
+                CostPart::Call("sendto".to_owned()),
             ),
             // `__x64_sys_writev` has jumped to `do_writev`.
             (
                 "writev;entry_SYSCALL_64_[k];do_syscall_64_[k];do_writev_[k];vfs_writev_[k];tcp_sendmsg_[k]",
-                Part::Call("writev".to_owned()),
+                CostPart::Call("writev".to_owned()),
             ),
             (
                 "send;do_syscall_64_[k];x64_sys_call_[k];__sys_sendto_[k];do_softirq_[k]",
-                Part::Call("sendto".to_owned()),
+                CostPart::Call("sendto".to_owned()),
             ),
             (
                 "open;do_syscall_64_[k];do_sys_openat2_[k];do_filp_open_[k]",
-                Part::Call("openat".to_owned()),
+                CostPart::Call("openat".to_owned()),
             ),
             (
                 "send;do_syscall_64_[k];exit_to_user_mode_loop_[k];do_something_[k]",
@@ -204,7 +204,7 @@ mod tests {
             // An interrupt in the middle of a system call is paid by it.
             (
                 "send;__x64_sys_sendto_[k];asm_sysvec_apic_timer_interrupt_[k]",
-                Part::Call("sendto".to_owned()),
+                CostPart::Call("sendto".to_owned()),
             ),
             (
                 "main;asm_exc_page_fault_[k];handle_mm_fault_[k]",
@@ -217,7 +217,7 @@ mod tests {
             ),
             ("do_something_[k]", kernel("other work of the kernel")),
         ] {
-            assert_eq!(Part::of(stack), part, "{stack}");
+            assert_eq!(CostPart::of(stack), part, "{stack}");
         }
     }
 
@@ -243,9 +243,9 @@ mod tests {
             ..Dissection::default()
         };
         let waits = waits(&dissection);
-        let call = |name: &str| Part::Call(name.to_owned());
+        let call = |name: &str| CostPart::Call(name.to_owned());
         assert_eq!(waits[&call("futex")], 50.0);
-        assert_eq!(waits[&Part::Function("[waits for a CPU]".into())], 3.0);
+        assert_eq!(waits[&CostPart::Function("[waits for a CPU]".into())], 3.0);
         assert!(call("epoll_wait").is_idle() && !call("futex").is_idle());
     }
 
@@ -264,13 +264,13 @@ mod tests {
         let functions = with_callees(&dissection);
         assert_eq!((functions["a"], functions["b"]), (200.0, 150.0));
         let parts = parts(&dissection);
-        let function = |name: &str| Part::Function(name.into());
+        let function = |name: &str| CostPart::Function(name.into());
         assert_eq!(
             (parts[&function("a")], parts[&function("c")]),
             (150.0, 50.0)
         );
         // 2,600 ns of CPU time, of which samples show 2,000.
-        assert_eq!(parts[&Part::Unsampled], 60.0);
+        assert_eq!(parts[&CostPart::Unsampled], 60.0);
     }
 
     #[test]

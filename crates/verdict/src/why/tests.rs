@@ -97,7 +97,7 @@ fn a_function_that_costs_more_is_named_with_its_share() {
     let seen = duel(&base(), &slower, 1);
     let against = &seen.differences[0];
     let (part, row) = &against.parts[0];
-    assert_eq!(*part, Part::Function("json_encode".into()));
+    assert_eq!(*part, CostPart::Function("json_encode".into()));
     assert!(row.differs && row.share.is_some_and(|share| (0.7..1.3).contains(&share)));
     assert!(
         against.sentence.starts_with("new costs ") && against.sentence.contains("in `json_encode`"),
@@ -150,7 +150,7 @@ fn functions_that_only_one_server_runs_are_a_part_of_their_own() {
             && sentence.contains(", such as `hook"),
         "{sentence}"
     );
-    let only = Part::OnlyIn("new".into());
+    let only = CostPart::OnlyIn("new".into());
     let row = against.parts.iter().find(|(part, _)| *part == only);
     let ns = row.unwrap().1.difference.value();
     // Of 600 ns, less what `round` rounds down, and less those that are not seen in two other rounds.
@@ -170,7 +170,7 @@ fn equal_servers_have_no_functions_of_their_own() {
         let against = duel(&framework, &framework, 200 + seed)
             .differences
             .remove(0);
-        let of_one = |(part, _): &&(Part, Difference)| matches!(part, Part::OnlyIn(_));
+        let of_one = |(part, _): &&(CostPart, Difference)| matches!(part, CostPart::OnlyIn(_));
         let found: Vec<_> = (against.parts.iter()).filter(of_one).collect();
         assert!(found.iter().all(|(_, row)| !row.differs), "{found:?}");
         let sum: f64 = (against.parts.iter())
@@ -206,18 +206,18 @@ fn among_equal_parts(p: f64) -> (bool, usize) {
         differs: false,
         share: None,
     };
-    let part = |n: u32| Row {
-        key: Part::Function(n.to_string()),
+    let part = |n: u32| UnjudgedRow {
+        key: CostPart::Function(n.to_string()),
         // Evenly, as those of equal servers are.
         value: row(f64::from(n) / 41.0),
         relevant: true,
     };
-    let mut cpu = Some(Row {
+    let mut cpu = Some(UnjudgedRow {
         key: (),
         value: row(p),
         relevant: true,
     });
-    let mut parts: Vec<Row<Part>> = (1..=40).map(part).collect();
+    let mut parts: Vec<UnjudgedRow<CostPart>> = (1..=40).map(part).collect();
     judge(&mut cpu, &mut parts, &mut [], &mut []);
     let found = parts.iter().filter(|row| row.value.differs).count();
     (cpu.unwrap().value.differs, found)
@@ -285,8 +285,8 @@ fn what_only_one_server_runs_is_named_however_little_it_costs() {
             sentence: String::new(),
             cpu: Some(row(&[-300.0, 30.0, 360.0], false)),
             parts: vec![
-                small(Part::OnlyIn("new".into())),
-                small(Part::Function("parse".into())),
+                small(CostPart::OnlyIn("new".into())),
+                small(CostPart::Function("parse".into())),
             ],
             one_sided: vec![OneSided {
                 server: "new".into(),
@@ -408,7 +408,7 @@ fn a_lock_that_threads_wait_for_is_named_and_idling_is_not() {
     let [(part, row)] = &against.waits[..] else {
         panic!("{:?}", against.waits);
     };
-    assert_eq!(*part, Part::Call("futex".into()));
+    assert_eq!(*part, CostPart::Call("futex".into()));
     assert!(row.differs && (row.difference.value() - 9_000.0).abs() < 300.0);
     let text = &against.sentence;
     assert!(
@@ -416,8 +416,8 @@ fn a_lock_that_threads_wait_for_is_named_and_idling_is_not() {
         "{text}"
     );
     // Of one server all waits are shown.
-    let own: Vec<&Part> = seen.sides[1].waits.iter().map(|(part, _)| part).collect();
-    let call = |name: &str| Part::Call(name.into());
+    let own: Vec<&CostPart> = seen.sides[1].waits.iter().map(|(part, _)| part).collect();
+    let call = |name: &str| CostPart::Call(name.into());
     assert_eq!(own, [&call("epoll_wait"), &call("futex")]);
 
     let same = waited((500.0, 40_000.0), (500.0, 40_000.0));

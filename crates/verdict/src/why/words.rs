@@ -1,7 +1,7 @@
 //! One sentence that says why.
 
-use super::part::Part;
-use super::{Against, Body, Difference};
+use super::part::CostPart;
+use super::{Against, Difference, ServerAnatomy};
 use prony_record::anatomy::RUNNABLE;
 
 /// Parts and counts that are named at most.
@@ -17,7 +17,7 @@ const EXAMPLES: usize = 3;
 const MORE_CALLS: f64 = 0.05;
 
 /// Returns a sentence on the cost of a request in a server, and where most of it arises.
-pub(super) fn of_one(body: &Body) -> String {
+pub(super) fn of_one(body: &ServerAnatomy) -> String {
     let Some(cpu) = body.cpu else {
         return format!("nothing is known of the CPU time of {}", body.name);
     };
@@ -40,7 +40,7 @@ pub(super) fn of_one(body: &Body) -> String {
         text = format!("{text}: {}", phrases.join(", "));
         // What has no samples is no part that could be looked up, and hardly more than noise where it is not named.
         let others: Vec<f64> = (body.parts.iter())
-            .filter(|part| part.0 != Part::Unsampled && !named.contains(part))
+            .filter(|part| part.0 != CostPart::Unsampled && !named.contains(part))
             .map(|(_, ns)| share(ns.value()))
             .collect();
         let rest = 100.0 * others.iter().sum::<f64>();
@@ -55,7 +55,7 @@ pub(super) fn of_one(body: &Body) -> String {
 }
 
 /// The system calls of a request, those first that are made most often.
-fn calls_of(body: &Body) -> String {
+fn calls_of(body: &ServerAnatomy) -> String {
     let calls = body.counts.iter().filter_map(|(name, n)| {
         let call = name.strip_suffix(" calls")?;
         Some((call, n.value()))
@@ -72,14 +72,14 @@ fn calls_of(body: &Body) -> String {
 }
 
 /// Where a part's time goes.
-fn place(part: &Part) -> String {
+fn place(part: &CostPart) -> String {
     match part {
-        Part::Function(name) => format!("in `{name}`"),
-        Part::Call(name) => format!("in the kernel's `{name}()`"),
-        Part::Kernel(name) => format!("in the kernel: {name}"),
-        Part::Unsampled => "in moments that samples do not show".to_owned(),
-        Part::OnlyIn(server) => format!("in small functions that only {server} runs"),
-        Part::Rest => "in functions too small to be listed".to_owned(),
+        CostPart::Function(name) => format!("in `{name}`"),
+        CostPart::Call(name) => format!("in the kernel's `{name}()`"),
+        CostPart::Kernel(name) => format!("in the kernel: {name}"),
+        CostPart::Unsampled => "in moments that samples do not show".to_owned(),
+        CostPart::OnlyIn(server) => format!("in small functions that only {server} runs"),
+        CostPart::Rest => "in functions too small to be listed".to_owned(),
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) fn sentence(base: &str, against: &Against) -> String {
     let Some(cpu) = &against.cpu else {
         return format!("nothing is known of the CPU time of {}", against.side);
     };
-    let parts: Vec<&(Part, Difference)> = (against.parts.iter())
+    let parts: Vec<&(CostPart, Difference)> = (against.parts.iter())
         .filter(|(part, row)| row.differs && worth_naming(part, row, cpu))
         .take(NAMED)
         .collect();
@@ -141,12 +141,12 @@ fn waiting(against: &Against, cpu: &Difference) -> String {
 
 /// Where a thread waits: `in `futex``, `for a CPU`.
 #[must_use]
-pub fn waits_in(part: &Part) -> String {
+pub fn waits_in(part: &CostPart) -> String {
     match part {
-        Part::Function(name) if name == RUNNABLE => "for a CPU".to_owned(),
-        Part::Function(name) | Part::Call(name) => format!("in `{name}`"),
-        Part::Kernel(name) => format!("in the kernel: {name}"),
-        Part::Unsampled | Part::OnlyIn(_) | Part::Rest => "elsewhere".to_owned(),
+        CostPart::Function(name) if name == RUNNABLE => "for a CPU".to_owned(),
+        CostPart::Function(name) | CostPart::Call(name) => format!("in `{name}`"),
+        CostPart::Kernel(name) => format!("in the kernel: {name}"),
+        CostPart::Unsampled | CostPart::OnlyIn(_) | CostPart::Rest => "elsewhere".to_owned(),
     }
 }
 
@@ -177,8 +177,8 @@ fn range(cpu: &Difference) -> String {
 
 /// Whether a part that differs is named. A part that only one server runs always is, however little it costs: it shows
 /// the work that the other server does not do.
-fn worth_naming(part: &Part, row: &Difference, cpu: &Difference) -> bool {
-    if matches!(part, Part::OnlyIn(_)) {
+fn worth_naming(part: &CostPart, row: &Difference, cpu: &Difference) -> bool {
+    if matches!(part, CostPart::OnlyIn(_)) {
         return true;
     }
     let least = match cpu.differs {
@@ -190,7 +190,7 @@ fn worth_naming(part: &Part, row: &Difference, cpu: &Difference) -> bool {
 
 /// `0.31 µs in `json_encode``, `0.08 µs in the kernel by 2.00 more `epoll_ctl` calls per request`. What goes against the whole
 /// difference says so.
-fn phrase(part: &Part, row: &Difference, whole: Option<f64>, against: &Against) -> String {
+fn phrase(part: &CostPart, row: &Difference, whole: Option<f64>, against: &Against) -> String {
     let value = row.difference.value();
     let size = time(value.abs());
     let along = whole.is_some_and(|whole| (whole > 0.0) == (value > 0.0));
@@ -199,7 +199,7 @@ fn phrase(part: &Part, row: &Difference, whole: Option<f64>, against: &Against) 
         false => format!("{size} {}", more_or(value, "less")),
     };
     match part {
-        Part::Call(name) => match calls(name, against) {
+        CostPart::Call(name) => match calls(name, against) {
             Some(calls) if calls.differs && calls.difference.value().abs() >= MORE_CALLS => {
                 let n = calls.difference.value();
                 let (many, more) = (n.abs(), more_or(n, "fewer"));
@@ -207,7 +207,7 @@ fn phrase(part: &Part, row: &Difference, whole: Option<f64>, against: &Against) 
             }
             _ => format!("{size} in the kernel by `{name}`"),
         },
-        Part::OnlyIn(server) => format!("{size} {}{}", place(part), examples(server, against)),
+        CostPart::OnlyIn(server) => format!("{size} {}{}", place(part), examples(server, against)),
         _ => format!("{size} {}", place(part)),
     }
 }
@@ -234,11 +234,11 @@ fn calls<'a>(name: &str, against: &'a Against) -> Option<&'a Difference> {
 }
 
 /// Counts that differ and that no named part has told of.
-fn others(against: &Against, parts: &[&(Part, Difference)]) -> String {
+fn others(against: &Against, parts: &[&(CostPart, Difference)]) -> String {
     let told = |name: &str| {
-        parts
-            .iter()
-            .any(|(part, _)| matches!(part, Part::Call(call) if name == format!("`{call}` calls")))
+        parts.iter().any(
+            |(part, _)| matches!(part, CostPart::Call(call) if name == format!("`{call}` calls")),
+        )
     };
     let rows: Vec<&(String, Difference)> = (against.counts.iter())
         .filter(|(name, row)| row.differs && !told(name))

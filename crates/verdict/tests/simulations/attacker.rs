@@ -2,7 +2,7 @@
 
 use prony_record::verdict::{Bands, Quantity, Terms, Values};
 use prony_verdict::duel::plan;
-use prony_verdict::seen::Seen;
+use prony_verdict::seen::DuelObservations;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -31,7 +31,7 @@ fn an_attacker_who_stops_when_it_looks_good_finds_a_difference_in_five_percent_a
     let mut random = Xoshiro256PlusPlus::seed_from_u64(20_261_127);
     let mut fooled = 0;
     for _ in 0..DUELS {
-        let mut seen = Seen::nothing(vec!["a".into(), "b".into()]);
+        let mut seen = DuelObservations::nothing(vec!["a".into(), "b".into()]);
         let found = (0..MOST).any(|_| {
             let mut at = || Some((0.1 * noise(&mut random)).exp());
             let mut values = || Values {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use prony_notebook::Overview;
 use prony_pages::chart::compared;
 use prony_record::verdict::Verdict;
-use prony_report::diff::{Change, DiffReport, called};
+use prony_report::diff::{CellChange, DiffReport, called};
 use prony_report::show;
 use prony_stats::Estimate;
 
@@ -61,7 +61,7 @@ fn sentence(report: &DiffReport) -> String {
         .cells
         .iter()
         .all(|cell| cell.load == report.cells[0].load);
-    let name = |cell: &Change| match one_load {
+    let name = |cell: &CellChange| match one_load {
         true => cell.server.clone(),
         false => format!("{} under {}", cell.server, cell.load),
     };
@@ -70,7 +70,7 @@ fn sentence(report: &DiffReport) -> String {
             .cells
             .iter()
             .filter(|cell| cell.throughput_verdict == word);
-        let cells: Vec<&Change> = cells.collect();
+        let cells: Vec<&CellChange> = cells.collect();
         let names = cells.iter().take(NAMED).map(|cell| {
             let ratio = show::ratio(cell.throughput.value());
             format!("{} ({ratio})", name(cell))
@@ -126,7 +126,7 @@ fn table(report: &DiffReport) -> Markup {
     }
 }
 
-fn row(cell: &Change, band: f64) -> Markup {
+fn row(cell: &CellChange, band: f64) -> Markup {
     let cpu = cell.cpu.as_ref();
     html! {
         tr {

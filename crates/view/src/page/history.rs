@@ -4,15 +4,15 @@ use super::frame;
 use maud::{Markup, html};
 use prony_pages::chart;
 use prony_report::history::change::{History, day};
-use prony_report::history::{Cell, Measure};
+use prony_report::history::{CellHistory, Measure};
 use prony_report::show;
 
 /// Cells that are listed.
 const LISTED: usize = 300;
 
 /// All cells that more than one run has.
-pub fn all(cells: &[Cell]) -> Markup {
-    let several: Vec<&Cell> = cells.iter().filter(|cell| cell.visits.len() > 1).collect();
+pub fn all(cells: &[CellHistory]) -> Markup {
+    let several: Vec<&CellHistory> = cells.iter().filter(|cell| cell.visits.len() > 1).collect();
     let body = html! {
         h1 { "Histories" }
         p { "The same server under the same load in the same experiment on the same host, over all runs." }
@@ -38,7 +38,7 @@ pub fn all(cells: &[Cell]) -> Markup {
     frame("Histories", None, &body)
 }
 
-fn row(cell: &Cell) -> Markup {
+fn row(cell: &CellHistory) -> Markup {
     let last = cell.visits.last().map(|visit| day(visit.started));
     let sentence = match History::new(cell, Measure::Throughput) {
         Ok(history) => history.sentence(),
@@ -56,7 +56,7 @@ fn row(cell: &Cell) -> Markup {
 }
 
 /// One cell, by one measure.
-pub fn one(cell: &Cell, history: &History, at: i64) -> Markup {
+pub fn one(cell: &CellHistory, history: &History, at: i64) -> Markup {
     let title = format!("{}, {}", cell.server, cell.load);
     let body = html! {
            p.kind { "history · " (cell.experiment) " · " (cell.contract) " · " (cell.host) }

@@ -3,7 +3,7 @@
 use super::{checks, frame, host, state, time, trials};
 use crate::query::Query;
 use maud::{Markup, html};
-use prony_notebook::{Found, Overview, RunId};
+use prony_notebook::{CheckCount, Overview, RunId};
 use prony_record::trial::label;
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub struct List<'a> {
     /// The runs, the latest first.
     pub runs: &'a [Overview],
     /// Findings of the checks, by run.
-    pub found: &'a HashMap<RunId, Vec<Found>>,
+    pub found: &'a HashMap<RunId, Vec<CheckCount>>,
     /// The experiments that there are.
     pub names: &'a [String],
     /// Are there older ones?
@@ -95,7 +95,7 @@ fn table(list: &List<'_>) -> Markup {
     }
 }
 
-fn row(run: &Overview, found: &[Found]) -> Markup {
+fn row(run: &Overview, found: &[CheckCount]) -> Markup {
     let id = run.id;
     html! {
         tr id=(format!("run-{id}")) {

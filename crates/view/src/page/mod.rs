@@ -9,8 +9,8 @@ pub mod state;
 use hyper::StatusCode;
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, html};
-use prony_notebook::{Found, Overview};
-use state::State;
+use prony_notebook::{CheckCount, Overview};
+use state::RunState;
 
 /// The style of all pages: that of reports, and what only the view has.
 pub fn style() -> String {
@@ -70,7 +70,7 @@ fn time(at: Timestamp) -> Markup {
 
 /// Formats the state of a run.
 fn state(run: &Overview) -> Markup {
-    let state = State::of(run);
+    let state = RunState::of(run);
     html! { span class=(state.class()) { (state.words()) } }
 }
 
@@ -95,8 +95,8 @@ fn counted(run: &Overview) -> String {
 }
 
 /// Formats the findings of checks in trials, the most serious first.
-fn checks(found: &[Found]) -> Markup {
-    let mut found: Vec<&Found> = found.iter().collect();
+fn checks(found: &[CheckCount]) -> Markup {
+    let mut found: Vec<&CheckCount> = found.iter().collect();
     found.sort_by_key(|one| std::cmp::Reverse(one.severity));
     html! {
         @if found.is_empty() { "none" }

@@ -1,9 +1,9 @@
 //! A run: what became of it, its report, its files, its trials as they come.
 
 use super::{checks, counted, frame, host, state, time};
-use crate::page::state::State;
+use crate::page::state::RunState;
 use maud::{Markup, html};
-use prony_notebook::{Found, Overview, TrialLine};
+use prony_notebook::{CheckCount, Overview, TrialLine};
 use prony_record::TrialStatus;
 use prony_record::trial::label;
 use prony_report::show;
@@ -26,11 +26,11 @@ pub const FORMATS: [(&str, &str); 8] = [
 
 /// Content of the page.
 #[derive(Debug)]
-pub struct Shown<'a> {
+pub struct RunPage<'a> {
     /// The run.
     pub run: &'a Overview,
     /// Findings of the checks in the run.
-    pub found: &'a [Found],
+    pub found: &'a [CheckCount],
     /// Latest trials of the run, the latest first.
     pub trials: &'a [TrialLine],
     /// The first trial of each of its cells.
@@ -40,7 +40,7 @@ pub struct Shown<'a> {
 }
 
 /// The page.
-pub fn page(shown: &Shown<'_>) -> Markup {
+pub fn page(shown: &RunPage<'_>) -> Markup {
     let run = shown.run;
     let id = run.id;
     let body = html! {
@@ -49,9 +49,9 @@ pub fn page(shown: &Shown<'_>) -> Markup {
         p.facts { (time(run.started)) " · " (host(run)) }
         div data-part="state" {
             p { (state(run)) ", " (counted(run)) @if let Some(end) = run.finished { ", until " (time(end)) } "." }
-            @let state = State::of(run);
+            @let state = RunState::of(run);
             @if let Some(meaning) = state.meaning() {
-                p class=(if state == State::UnderWay { "facts" } else { "status" }) { (meaning) }
+                p class=(if state == RunState::UnderWay { "facts" } else { "status" }) { (meaning) }
             }
         }
         @if run.trials > 0 {

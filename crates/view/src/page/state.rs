@@ -5,7 +5,7 @@ use prony_record::RunStatus;
 
 /// A state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum RunState {
     /// The run's process is at work.
     UnderWay,
     /// The run is marked as running, and its process is not there. It was killed, or the machine went down, or it runs
@@ -19,7 +19,7 @@ pub enum State {
     Failed,
 }
 
-impl State {
+impl RunState {
     /// The state of a run. A run that is marked as running is looked for among the processes.
     pub fn of(run: &Overview) -> Self {
         match run.status {

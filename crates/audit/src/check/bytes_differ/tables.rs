@@ -1,7 +1,7 @@
 //! Bytes for each answer, worked out of a table's bytes per second and its rates.
 
 use super::{Size, apart, worst};
-use crate::check::{Raised, Seen, raise};
+use crate::check::{CheckInput, UnnamedFinding, raise};
 use crate::figures::Figure;
 use crate::load::Load;
 use crate::model::{Row, Table};
@@ -9,7 +9,7 @@ use crate::text::number::leading;
 use crate::words::words;
 use std::collections::BTreeMap;
 
-pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>, index: usize) -> Option<UnnamedFinding> {
     let document = &seen.documents[index];
     let mut by_line: BTreeMap<usize, Vec<&Figure>> = BTreeMap::new();
     let own = |figure: &&Figure| {

@@ -1,8 +1,8 @@
 //! Failures that the columns or the rows of a table tell of: `| Success | 87.4% |`, `| Num. failures | 732 (93.2%) |`.
 
 use super::TOLERABLE;
-use crate::check::{Raised, Seen, raise, share};
-use crate::model::{Cell, Row, Table};
+use crate::check::{CheckInput, UnnamedFinding, raise, share};
+use crate::model::{Row, Table, TableCell};
 use crate::quantity::{counts_requests, is_aim, rates_in};
 use crate::text::number::leading;
 use crate::words::{Words, words};
@@ -19,7 +19,7 @@ struct Failing {
     share: Option<f64>,
 }
 
-pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>, index: usize) -> Option<UnnamedFinding> {
     let document = &seen.documents[index];
     let rates = |table: &Table| -> Vec<(usize, f64)> {
         let lines = || {
@@ -254,7 +254,7 @@ fn is_of_failures(name: &str) -> Option<bool> {
 }
 
 /// The percentage of a cell, as a share: `87.4%`, `732 (93.2%)`.
-fn percentage(cell: &Cell) -> Option<f64> {
+fn percentage(cell: &TableCell) -> Option<f64> {
     let (before, _) = cell.text.split_once('%')?;
     let digits = before.trim_end();
     let from = digits

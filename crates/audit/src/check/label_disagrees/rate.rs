@@ -1,10 +1,10 @@
 //! A load generator that was to send at a rate and did not.
 
 use super::HALF;
-use crate::check::{Raised, raise, whole};
+use crate::check::{UnnamedFinding, raise, whole};
 use crate::command::Command;
 use crate::model::Tool;
-use crate::model::{Document, Output};
+use crate::model::{Document, ToolOutput};
 use prony_checks::Severity;
 
 /// A run that reaches this share of its rate has it: generators start and end a little late.
@@ -13,9 +13,9 @@ const REACHED: f64 = 0.9;
 const ENOUGH: f64 = 100.0;
 
 /// An output that reached less than nine tenths of the rate that was asked for is of another load than its command line says.
-pub(super) fn fell_short(document: &Document) -> Option<Raised> {
+pub(super) fn fell_short(document: &Document) -> Option<UnnamedFinding> {
     let short: Vec<_> = document.outputs.iter().filter_map(asked_and_sent).collect();
-    let share = |(_, asked, sent, _): &(&Output, f64, f64, usize)| sent / asked;
+    let share = |(_, asked, sent, _): &(&ToolOutput, f64, f64, usize)| sent / asked;
     let worst = short.iter().min_by(|a, b| share(a).total_cmp(&share(b)))?;
     let (output, asked, sent, _) = worst;
     let text = format!(
@@ -39,7 +39,7 @@ pub(super) fn fell_short(document: &Document) -> Option<Raised> {
 }
 
 /// The rate that was to be sent, the rate of answers, and its line, where the latter is too low.
-fn asked_and_sent(output: &Output) -> Option<(&Output, f64, f64, usize)> {
+fn asked_and_sent(output: &ToolOutput) -> Option<(&ToolOutput, f64, f64, usize)> {
     let block = &output.block;
     matches!(
         block.tool,

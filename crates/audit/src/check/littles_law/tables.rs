@@ -1,13 +1,13 @@
 //! Rates and mean response times in tables.
 
 use super::{PLACES, SERIOUS};
-use crate::check::{Raised, Seen, of_all, raise, time, warning};
+use crate::check::{CheckInput, UnnamedFinding, of_all, raise, time, warning};
 use crate::command::Command;
 use crate::figures::Figure;
 use crate::load::Load;
 use crate::model::Table;
 use crate::model::Tool;
-use crate::model::{Document, Place};
+use crate::model::{Document, OutputContext};
 use crate::text::number::Printed;
 use crate::text::number::seconds;
 use crate::words::{Words, words};
@@ -20,9 +20,9 @@ const EMPTY: f64 = 0.25;
 
 /// Rates and mean response times beside each other in a table, where the load is known: from its rows, or from the
 /// command line that everything was measured with.
-pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Raised> {
+pub(super) fn check(seen: &CheckInput<'_>, index: usize) -> Option<UnnamedFinding> {
     let document = &seen.documents[index];
-    let depth = |figure: &Figure, heading: Option<u64>, place: &Place| {
+    let depth = |figure: &Figure, heading: Option<u64>, place: &OutputContext| {
         // A command line in the heading or the label above a table, or between these and the table, is that of the table.
         let above = place.headings.last().into_iter().chain(&place.label);
         let above = above.map(|text| text.1).chain(place.command);
@@ -45,13 +45,13 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Raised> {
         let pipeline = first.map_or(Some(1), Command::pipeline)?;
         Some(connections as f64 * pipeline as f64)
     };
-    let piped = |place: &Place| {
+    let piped = |place: &OutputContext| {
         let texts = place.headings.iter().chain(&place.label);
         texts
             .map(|text| text.0.to_lowercase())
             .any(|text| text.contains("pipelin"))
     };
-    let mut looked_at: Vec<Row<'_>> = Vec::new();
+    let mut looked_at: Vec<RateRow<'_>> = Vec::new();
     for figure in seen
         .figures
         .iter()
@@ -79,7 +79,7 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Raised> {
         let heading = heading.and_then(|load| load.connections);
         if let Some(mean) = mean.filter(|mean| mean.value > 0.0) {
             let depth = depth(figure, heading, place).filter(|depth| *depth > 0.0);
-            looked_at.push(Row {
+            looked_at.push(RateRow {
                 figure,
                 mean,
                 depth,
@@ -102,14 +102,14 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Raised> {
 const CUT: f64 = 0.004;
 
 /// A row with a rate and a mean response time.
-struct Row<'a> {
+struct RateRow<'a> {
     figure: &'a Figure,
     mean: Printed,
     /// How many requests could be in flight, if that is known.
     depth: Option<f64>,
 }
 
-impl Row<'_> {
+impl RateRow<'_> {
     fn rate(&self) -> f64 {
         self.figure.rate.value
     }
@@ -123,7 +123,7 @@ impl Row<'_> {
 /// Was everything measured with tools that send the next request as soon as an answer is there?
 fn is_closed(document: &Document) -> bool {
     // wrk's own names for its figures.
-    let wrk = |(table, _): &(Table, Place)| {
+    let wrk = |(table, _): &(Table, OutputContext)| {
         let has = |name: &str| {
             table
                 .header
@@ -150,12 +150,12 @@ fn is_closed(document: &Document) -> bool {
 }
 
 /// Rows with more requests in flight than there were places for.
-fn beyond(document: &Document, rows: &[Row<'_>]) -> Option<Raised> {
-    let known: Vec<(&Row<'_>, f64)> = rows
+fn beyond(document: &Document, rows: &[RateRow<'_>]) -> Option<UnnamedFinding> {
+    let known: Vec<(&RateRow<'_>, f64)> = rows
         .iter()
         .filter_map(|row| Some((row, row.depth?)))
         .collect();
-    let ratio = |(row, depth): &(&Row<'_>, f64)| row.rate() * row.mean.low() / depth;
+    let ratio = |(row, depth): &(&RateRow<'_>, f64)| row.rate() * row.mean.low() / depth;
     let broken: Vec<_> = known.iter().filter(|row| ratio(row) > TABLED).collect();
     let worst = broken.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
     let (row, depth) = worst;
@@ -179,8 +179,8 @@ fn beyond(document: &Document, rows: &[Row<'_>]) -> Option<Raised> {
 }
 
 /// Rows with far fewer requests in flight than a closed loop keeps there.
-fn idle(document: &Document, rows: &[Row<'_>]) -> Option<Raised> {
-    let known: Vec<(&Row<'_>, f64)> = rows
+fn idle(document: &Document, rows: &[RateRow<'_>]) -> Option<UnnamedFinding> {
+    let known: Vec<(&RateRow<'_>, f64)> = rows
         .iter()
         .filter_map(|row| Some((row, row.depth?)))
         .collect();

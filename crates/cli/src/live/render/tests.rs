@@ -2,7 +2,7 @@ use super::*;
 use prony_record::{CheckId, Phase};
 use std::time::Duration;
 
-const PLAIN: Look = Look {
+const PLAIN: TerminalStyle = TerminalStyle {
     unicode: true,
     colour: false,
 };
@@ -30,7 +30,12 @@ fn sample() -> (Frame, Instant, Instant) {
     (frame, begun, now)
 }
 
-fn lines(frame: &Frame, (begun, now): (Instant, Instant), width: usize, look: Look) -> Vec<String> {
+fn lines(
+    frame: &Frame,
+    (begun, now): (Instant, Instant),
+    width: usize,
+    look: TerminalStyle,
+) -> Vec<String> {
     let lines = render(frame, begun, now, width, look);
     for line in &lines {
         assert!(measure_text_width(line) < width, "{width}: {line:?}");
@@ -75,7 +80,7 @@ fn a_run_at_a_hundred_and_twenty_columns() {
     frame.parts = Some((5, 24));
     frame.doing = "round 2 of 5, node@2 under c64: load".into();
     frame.load.server = Some(0.99);
-    frame.load.part = Part::WarmUp;
+    frame.load.part = LoadPhase::WarmUp;
     frame.known = vec![
         ("node@2".into(), "81.2k req/s  p99 1.20 ms".into()),
         ("go-net-http".into(), "64.0k req/s  p99 2.10 ms".into()),
@@ -105,7 +110,7 @@ fn without_unicode_there_is_nothing_but_ascii() {
     let (mut frame, begun, now) = sample();
     frame.parts = Some((5, 24));
     frame.known = vec![("größer".into(), "1.03×".into())];
-    let look = Look {
+    let look = TerminalStyle {
         unicode: false,
         colour: false,
     };
@@ -126,7 +131,7 @@ fn colours_do_not_change_what_is_shown() {
     frame.checks = vec![(CheckId::Errors, "b".into())];
     for width in [2, 13, 25, 40, 80] {
         let plain = lines(&frame, (begun, now), width, PLAIN);
-        let look = Look {
+        let look = TerminalStyle {
             colour: true,
             ..PLAIN
         };

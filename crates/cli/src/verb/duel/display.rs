@@ -10,7 +10,7 @@ use prony_record::{CheckId, Finding};
 use prony_report::{design, show};
 use std::time::Instant;
 
-pub struct Display {
+pub struct DuelDisplay {
     live: Live,
     /// Rounds, when the user has said how many.
     rounds: Option<u64>,
@@ -20,7 +20,7 @@ pub struct Display {
     done: u64,
 }
 
-impl Display {
+impl DuelDisplay {
     pub fn new(args: &Duel, names: &[String], spare: &[usize]) -> Self {
         let title = format!("duel {}", names.join(" against "));
         let live = Live::begin(title, &args.shown, spare);
@@ -63,7 +63,7 @@ impl Display {
                 let text = format!("{}: {side} {}", self.round, doing.phrase());
                 self.live.change(move |frame| {
                     frame.doing = text;
-                    frame.load = crate::live::frame::Load::default();
+                    frame.load = crate::live::frame::LoadProgress::default();
                 });
             }
             Event::Progress(_, Progress::Window { window, server }) => {

@@ -10,7 +10,7 @@ use crate::http2::ProtocolOptions;
 use crate::machines::Elsewhere;
 use crate::running::{self, Reach};
 use crate::target::{self, is_url};
-use crate::workload::{Asked, Hint};
+use crate::workload::{Hint, WorkloadArgs};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_lab::builder::{BuildError, Builder, Built};
 use prony_lab::catalog::{Catalog, Server};
@@ -20,7 +20,7 @@ use prony_lab::host::Host;
 use prony_lab::manifest::on_path;
 use prony_lab::side::{Role, Side, What};
 use prony_lab::workload::Workload;
-use prony_record::load::Over;
+use prony_record::load::Protocol;
 use prony_record::{Failure, Load};
 use prony_remote::RemoteHost;
 use prony_verdict::design::Given;
@@ -101,7 +101,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             "--build builds revisions or folders, and there are none"
         ));
     }
-    let asked = Asked::of(
+    let asked = WorkloadArgs::of(
         (args.contract, args.path.as_deref()),
         (&args.request, &args.called, &args.asked),
         (&args.messages, args.protocol.is_ws()),
@@ -206,7 +206,7 @@ fn number_doubles(sides: &mut [Side]) {
 pub struct One<'a> {
     /// The server, as it was typed.
     pub server: &'a str,
-    pub asked: Asked<'a>,
+    pub asked: WorkloadArgs<'a>,
     pub protocol_options: ProtocolOptions<'a>,
     pub around: &'a Around,
     /// The load, but for what a pilot decides.
@@ -306,9 +306,9 @@ fn spoken(workload: &Workload, sides: &[Side]) -> Result<()> {
             continue;
         };
         let (over, contract) = (side.over(), workload.contract());
-        let plain = [Over::Plain];
+        let plain = [Protocol::Plain];
         // A command line is not known by what it speaks.
-        let speaks: &[Over] = match (workload, server.name.as_str()) {
+        let speaks: &[Protocol] = match (workload, server.name.as_str()) {
             (_, "command") if contract.is_http() => continue,
             (_, "command") => &plain,
             (Workload::Get(_), _) => &server.manifest.speaks,

@@ -8,14 +8,14 @@ use prony_lab::why::{LENGTH, LocalAnatomist, Why};
 use prony_record::anatomy::Dissections;
 use prony_record::verdict::Terms;
 use prony_verdict::duel::common_rate;
-use prony_verdict::seen::Seen;
+use prony_verdict::seen::DuelObservations;
 
 /// Measures it, at the rate of the duel, or half of what the slowest side has reached in one without a rate. What prevents
 /// it is said, and the duel's own result is shown all the same.
 pub fn look(
     args: &Duel,
     duel: &prony_lab::duel::Duel<'_>,
-    outcome: &Result<(Seen, Terms), DuelError>,
+    outcome: &Result<(DuelObservations, Terms), DuelError>,
     observer: Observer<'_>,
 ) -> Option<Dissections> {
     let Ok((seen, _)) = outcome else {

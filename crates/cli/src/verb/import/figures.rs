@@ -1,22 +1,22 @@
 //! Figures that others have published, into the notebook.
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{Import, Places};
 use jiff::Timestamp;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_audit::Figures;
 use prony_lab::catalog::Catalog;
 use prony_notebook::published::StoredFigures;
-use prony_record::published::{Correction, Published, Row};
+use prony_record::published::{Correction, Published, PublishedRow};
 use prony_report::show;
-use prony_report::table::{Align, Table};
+use prony_report::table::{Align, TextTable};
 
 pub(super) fn main(
     places: &Places,
     texts: &[(String, String)],
     name: &str,
     args: &Import,
-) -> Result<Ended> {
+) -> Result<CommandEnd> {
     let figures = prony_audit::import(texts);
     if figures.rows.is_empty() {
         return Err(miette!(
@@ -54,7 +54,7 @@ pub(super) fn main(
         name,
         name
     );
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// Figures as a table like those of `published/`.
@@ -82,7 +82,7 @@ fn published(
         let name = label.to_lowercase();
         given.or_else(|| catalog.get(&name).is_ok().then_some(name))
     };
-    let rows = figures.rows.into_iter().map(|row| Row {
+    let rows = figures.rows.into_iter().map(|row| PublishedRow {
         server: server(&row.label),
         label: row.label,
         load: row.load,
@@ -107,8 +107,8 @@ fn published(
     Ok(published)
 }
 
-fn table(published: &Published) -> Table {
-    let mut table = Table::new([
+fn table(published: &Published) -> TextTable {
+    let mut table = TextTable::new([
         ("row", Align::Left),
         ("load", Align::Left),
         ("server", Align::Left),

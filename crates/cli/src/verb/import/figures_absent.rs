@@ -1,6 +1,6 @@
 //! In the place of `figures` where audits are left out: they are what reads figures.
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{Import, Places};
 use crate::built;
 use miette::Result;
@@ -10,7 +10,7 @@ pub(super) fn main(
     _texts: &[(String, String)],
     _name: &str,
     _args: &Import,
-) -> Result<Ended> {
+) -> Result<CommandEnd> {
     Err(built::absent(
         "audit",
         "reads figures of others; runs can be imported",

@@ -1,9 +1,9 @@
 //! Runs that `prony export --format json` has written, read back.
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::{Import, Places};
 use miette::{IntoDiagnostic, Result, miette};
-use prony_notebook::{Run, RunId};
+use prony_notebook::{RunId, StoredRun};
 use prony_pages::raw::Raw;
 use prony_pages::restore::{RestoreError, is_run, read, restore};
 use prony_record::RunStatus;
@@ -34,7 +34,7 @@ fn cannot(name: &str, error: &RestoreError) -> miette::Report {
     miette!("{name} cannot be imported: {error}")
 }
 
-pub fn main(places: &Places, runs: &[(String, Raw<'static>)], args: &Import) -> Result<Ended> {
+pub fn main(places: &Places, runs: &[(String, Raw<'static>)], args: &Import) -> Result<CommandEnd> {
     let mut notebook = places.notebook()?;
     let mut all = Vec::new();
     for (name, raw) in runs {
@@ -70,11 +70,11 @@ pub fn main(places: &Places, runs: &[(String, Raw<'static>)], args: &Import) -> 
             notebook.path().display()
         );
     }
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// Is `there` only the beginning of the run? The notebook could not be written from then on.
-fn is_beginning(there: &Run, raw: &Raw<'_>) -> bool {
+fn is_beginning(there: &StoredRun, raw: &Raw<'_>) -> bool {
     there.status == RunStatus::Running && raw.run.status != RunStatus::Running
 }
 
@@ -93,7 +93,7 @@ fn put_in(id: RunId, raw: &Raw<'_>) -> String {
     )
 }
 
-fn already(name: &str, run: &Run) -> String {
+fn already(name: &str, run: &StoredRun) -> String {
     format!(
         "{name} is in the notebook already, as run {}: it is left as it is (--again puts it in once \
          more)",

@@ -1,10 +1,10 @@
 //! Requests that a load sends: what other verbs send too, a raw echo, and a log.
 
-use crate::args::Load;
+use crate::args::LoadArgs;
 use crate::remedy::mistaken;
 use crate::request::{text_or_file, ways};
-use crate::target::Address;
-use crate::workload::{Asked, Hint};
+use crate::target::TargetUrl;
+use crate::workload::{Hint, WorkloadArgs};
 use miette::Result;
 use prony_engine::protocol::mix::Shares;
 use prony_lab::contract::Contract;
@@ -13,8 +13,8 @@ use prony_lab::workload::Workload;
 use std::sync::Arc;
 
 /// The options of `prony load` about what is asked.
-pub fn of(args: &Load) -> Asked<'_> {
-    Asked {
+pub fn of(args: &LoadArgs) -> WorkloadArgs<'_> {
+    WorkloadArgs {
         contract: None,
         path: None,
         request: &args.request,
@@ -29,7 +29,11 @@ pub fn of(args: &Load) -> Asked<'_> {
 }
 
 /// Returns the requests or messages to send to this address.
-pub fn workload(args: &Load, asked: &Asked<'_>, address: &Address) -> Result<Workload> {
+pub fn workload(
+    args: &LoadArgs,
+    asked: &WorkloadArgs<'_>,
+    address: &TargetUrl,
+) -> Result<Workload> {
     let several = match (&args.file, &args.replay) {
         (None, None) => None,
         (Some(_), None) => Some("--file"),
@@ -55,7 +59,7 @@ pub fn workload(args: &Load, asked: &Asked<'_>, address: &Address) -> Result<Wor
 }
 
 /// The requests of a file, of a log, or of a log by a file.
-fn requests(args: &Load, asked: &Asked<'_>, address: &Address) -> Result<Workload> {
+fn requests(args: &LoadArgs, asked: &WorkloadArgs<'_>, address: &TargetUrl) -> Result<Workload> {
     let shares = match args.random_shares {
         true => Shares::Random,
         false => Shares::Exact,
@@ -76,7 +80,7 @@ fn requests(args: &Load, asked: &Asked<'_>, address: &Address) -> Result<Workloa
 }
 
 /// The message of an echo.
-fn echo(args: &Load) -> Result<Workload> {
+fn echo(args: &LoadArgs) -> Result<Workload> {
     if args.request.encoding.compressed {
         return Err(usage!("--compressed is for HTTP: an echo has no encodings"));
     }

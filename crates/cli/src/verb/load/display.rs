@@ -3,7 +3,7 @@
 use crate::args;
 use crate::live::Live;
 use crate::live::frame::generator;
-use crate::live::frame::{End, Frame, Load, Part};
+use crate::live::frame::{End, Frame, LoadPhase, LoadProgress};
 use prony_checks::{Evidence, examine};
 use prony_engine::{Plan, clock};
 use prony_lab::trial::Progress;
@@ -19,7 +19,7 @@ const EARLY: [CheckId; 4] = [
     CheckId::WrongAnswers,
 ];
 
-pub struct Display {
+pub struct LoadDisplay {
     live: Live,
     extent: Extent,
     warmup: Duration,
@@ -29,11 +29,11 @@ pub struct Display {
     shape: prony_record::Load,
     /// When the load ends, since its start, once that is known.
     until: Option<Nanos>,
-    part: Part,
+    part: LoadPhase,
 }
 
-impl Display {
-    pub fn new(args: &args::Load, plan: &Plan) -> Self {
+impl LoadDisplay {
+    pub fn new(args: &args::LoadArgs, plan: &Plan) -> Self {
         let shape = &plan.load;
         let rate = shape.rate;
         let rate_text = match (rate, shape.stages.as_slice()) {
@@ -65,7 +65,7 @@ impl Display {
             },
             shape: shape.clone(),
             until: None,
-            part: Part::default(),
+            part: LoadPhase::default(),
         }
     }
 
@@ -87,7 +87,7 @@ impl Display {
         let elapsed = window.end_ns();
         self.part = match self.until {
             // A measurement that is shorter than a window has none of its own.
-            Some(until) if window.start_ns >= until => Part::Rest,
+            Some(until) if window.start_ns >= until => LoadPhase::Rest,
             _ => self.part.then(window),
         };
         let part = self.part;
@@ -98,9 +98,9 @@ impl Display {
                 n => format!("  failed {}", show::count(n)),
             };
             let part = match part {
-                Part::WarmUp => "warming up  ",
-                Part::Measurement => "",
-                Part::Rest => "waiting for answers  ",
+                LoadPhase::WarmUp => "warming up  ",
+                LoadPhase::Measurement => "",
+                LoadPhase::Rest => "waiting for answers  ",
             };
             format!("{part}{}  p99 {p99}{failed}", show::rate(window.rate()))
         };
@@ -115,7 +115,7 @@ impl Display {
             frame.doing.clear();
             frame.load.part = part;
             frame.end = match (end, extent) {
-                (End::Unknown, Extent::Requests(all)) if part == Part::Measurement => {
+                (End::Unknown, Extent::Requests(all)) if part == LoadPhase::Measurement => {
                     of_requests(&frame.load, all)
                 }
                 _ => end,
@@ -131,15 +131,15 @@ impl Display {
         };
         let at = |at: Nanos| Instant::now() + Duration::from_nanos(at.saturating_sub(elapsed));
         match self.until {
-            _ if self.part == Part::Rest => End::Unknown,
-            Some(until) if self.part == Part::Measurement => End::At(at(until)),
+            _ if self.part == LoadPhase::Rest => End::Unknown,
+            Some(until) if self.part == LoadPhase::Measurement => End::At(at(until)),
             _ => End::AtMost(at(clock::nanos(self.warmup) + clock::nanos(length.0))),
         }
     }
 }
 
 /// When a number of requests is done, if they go on as fast as until now.
-fn of_requests(load: &Load, all: u64) -> End {
+fn of_requests(load: &LoadProgress, all: u64) -> End {
     let done = load.outcomes.finished();
     if done == 0 {
         return End::Unknown;
@@ -155,7 +155,7 @@ fn checks(
     frame: &Frame,
 ) -> Vec<(CheckId, String)> {
     let load = &frame.load;
-    if load.part == Part::WarmUp {
+    if load.part == LoadPhase::WarmUp {
         return Vec::new();
     }
     let seen = &load.outcomes;
@@ -178,7 +178,7 @@ fn checks(
 }
 
 /// Whether requests pile up, over the last windows.
-fn backlog(shape: &prony_record::Load, load: &Load) -> Backlog {
+fn backlog(shape: &prony_record::Load, load: &LoadProgress) -> Backlog {
     let measured = || {
         load.windows
             .iter()
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(names(&open, rate, &piling(1_000)), [CheckId::RateMissed]);
         assert_eq!(names(&open, rate, &piling(0)), []);
         let mut cold = piling(1_000);
-        cold.load.part = Part::WarmUp;
+        cold.load.part = LoadPhase::WarmUp;
         assert_eq!(names(&open, rate, &cold), []);
     }
 
@@ -263,6 +263,6 @@ mod tests {
         };
         let left = at.saturating_duration_since(Instant::now()).as_secs_f64();
         assert!(left > 0.0 && left <= 3.0, "{left}");
-        assert_eq!(of_requests(&Load::default(), 5), End::Unknown);
+        assert_eq!(of_requests(&LoadProgress::default(), 5), End::Unknown);
     }
 }

@@ -1,23 +1,23 @@
 //! Calls of gRPC: what is looked at before a load.
 
-use crate::args::Load;
+use crate::args::LoadArgs;
 use miette::{Result, miette};
 use prony_engine::Target;
 use prony_engine::protocol::grpc::GrpcExpect;
 use prony_engine::protocol::tls::TlsOptions;
-use prony_lab::grpc::{Rpc, Seen};
+use prony_lab::grpc::{CallProbe, Rpc};
 use prony_lab::workload::Endpoint;
 use prony_record::inert;
 
 /// Looks at answers of the server: what cannot work is said, and what they are is expected from then on.
 pub fn looked(
-    args: &Load,
+    args: &LoadArgs,
     endpoint: &Endpoint<'_>,
     rpc: &Rpc,
     target: &Target,
     tls: Option<&TlsOptions>,
 ) -> Result<GrpcExpect> {
-    let Seen { first, expect } = rpc
+    let CallProbe { first, expect } = rpc
         .look(target, tls, endpoint.authority, args.timeout.0)
         .map_err(|wrong| {
             miette!(

@@ -1,15 +1,15 @@
 //! A load as a run in the notebook, so that `runs`, `report`, `diff`, `export` and `view` know it.
 
-use crate::args::{Load, Places};
+use crate::args::{LoadArgs, Places};
 use crate::git::{git, is_dirty};
-use crate::journal::{Kept, conclude, say_where, subject};
+use crate::journal::{NotebookJournal, conclude, say_where, subject};
 use jiff::Timestamp;
 use miette::{Result, miette};
 use prony_engine::Plan;
 use prony_lab::event::Journal;
 use prony_lab::machine::this_machine;
 use prony_lab::recording::TrialHeader;
-use prony_lab::trial::Measured;
+use prony_lab::trial::MeasuredTrial;
 use prony_lab::workload::Workload;
 use prony_record::{Durations, Finding, Subject};
 use std::convert::Infallible;
@@ -18,7 +18,7 @@ use std::convert::Infallible;
 pub struct Done<'a> {
     pub plan: &'a Plan,
     pub workload: &'a Workload,
-    pub measured: &'a Measured,
+    pub measured: &'a MeasuredTrial,
     pub durations: Durations,
     pub checks: &'a [Finding],
     pub started: Timestamp,
@@ -31,7 +31,7 @@ pub struct Done<'a> {
 ///
 /// # Errors
 /// When the notebook cannot be written.
-pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
+pub fn keep(places: &Places, args: &LoadArgs, done: &Done<'_>) -> Result<()> {
     let mut notebook = places.notebook()?;
     let label = args.label.clone().or_else(commit).unwrap_or_default();
     let title = match label.as_str() {
@@ -45,7 +45,7 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
         cpus => format!("generator on CPU {}", list(cpus)),
     };
     let load = &done.plan.load;
-    let mut kept = Kept::begin(
+    let mut kept = NotebookJournal::begin(
         &mut notebook,
         "load",
         &title,

@@ -1,10 +1,10 @@
 //! `prony load --replay`: a server's log, sent again at its own times.
 
 use super::shape::window;
-use crate::args::Load;
+use crate::args::LoadArgs;
 use crate::request::ways;
 use miette::{Context, IntoDiagnostic, Result, miette};
-use prony_lab::requests::Server;
+use prony_lab::requests::ServerFacts;
 use prony_lab::requests::replay::{Replay, replay, stages};
 use prony_lab::requests::verify::RequestFile;
 use prony_lab::workload::Workload;
@@ -20,9 +20,9 @@ fn name(log: &Path) -> String {
 /// The requests of a log, or those of a file that its lines are. What is left out is said.
 pub fn of(
     log: &Path,
-    args: &Load,
+    args: &LoadArgs,
     file: Option<RequestFile>,
-    server: &Server,
+    server: &ServerFacts,
 ) -> Result<RequestFile> {
     let name = name(log);
     let text = std::fs::read(log)
@@ -62,7 +62,7 @@ pub fn of(
 /// The load that sends a recording at its times; another one as it is.
 pub fn at_its_times(
     load: prony_record::Load,
-    args: &Load,
+    args: &LoadArgs,
     workload: &Workload,
 ) -> Result<prony_record::Load> {
     let (Some(log), Some(mix)) = (&args.replay, workload.mix()) else {

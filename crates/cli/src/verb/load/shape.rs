@@ -1,6 +1,6 @@
 //! The shape of a load, from the command line.
 
-use crate::args::Load;
+use crate::args::LoadArgs;
 use crate::args::capacity::MAX_CONNECTIONS;
 use crate::args::pace::Pace;
 use miette::Result;
@@ -22,7 +22,7 @@ const SHORTEST_WINDOW: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// Options that contradict each other.
-pub fn load(args: &Load) -> Result<prony_record::Load> {
+pub fn load(args: &LoadArgs) -> Result<prony_record::Load> {
     let given = args.duration.unwrap_or(Span(LENGTH));
     let rate = args.rate.as_ref();
     let changing = [("rate", rate), ("connections", Some(&args.connections))]
@@ -65,7 +65,7 @@ pub fn load(args: &Load) -> Result<prony_record::Load> {
 }
 
 /// The most connections of an open loop: as said, or usual, if so many can be open at once.
-fn max_connections(args: &Load) -> Option<u32> {
+fn max_connections(args: &LoadArgs) -> Option<u32> {
     let open = args.rate.is_some() || args.replay.is_some();
     if !open || args.shape.assignment != Assignment::Any {
         return None;
@@ -87,7 +87,7 @@ pub fn window(length: Duration) -> Duration {
 }
 
 /// How long a load lasts whose `option` changes. A ramp takes all of the `given` time.
-fn length(args: &Load, option: &str, pace: &Pace, given: Span) -> Result<Duration> {
+fn length(args: &LoadArgs, option: &str, pace: &Pace, given: Span) -> Result<Duration> {
     if args.duration.is_some() && matches!(pace, Pace::Stages(_)) {
         return Err(usage!(
             "the stages of --{option} say how long the load lasts: leave out --duration"

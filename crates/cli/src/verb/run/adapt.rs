@@ -1,6 +1,6 @@
 //! Changes that the command line makes to an experiment.
 
-use crate::args::Run;
+use crate::args::RunArgs;
 use miette::{Result, miette};
 use prony_lab::experiment::{Entrant, Experiment};
 use prony_record::{Extent, Load, Span};
@@ -12,7 +12,7 @@ const QUICK: u32 = 10;
 const QUICK_WARMUP: Duration = Duration::from_secs(3);
 
 /// Applies the options of the command line to an experiment.
-pub fn adapt(experiment: &mut Experiment, args: &Run) -> Result<()> {
+pub fn adapt(experiment: &mut Experiment, args: &RunArgs) -> Result<()> {
     if args.quick {
         experiment.rounds = 1;
         for load in &mut experiment.loads {

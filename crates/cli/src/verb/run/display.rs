@@ -1,6 +1,6 @@
 //! Progress of a run: a live view on a terminal, elsewhere one line per trial.
 
-use crate::args::Shown;
+use crate::args::DisplayArgs;
 use crate::live::Live;
 use prony_lab::event::Event;
 use prony_lab::experiment::Experiment;
@@ -18,7 +18,7 @@ const LONG_BUILD: Duration = Duration::from_secs(1);
 /// The most servers that are shown with what is known of them.
 const KNOWN: usize = 12;
 
-pub struct Display {
+pub struct RunDisplay {
     live: Live,
     rounds: u32,
     loads: usize,
@@ -29,7 +29,7 @@ pub struct Display {
     done: u64,
     all: u64,
     /// Results of the trials so far.
-    known: Vec<Known>,
+    known: Vec<EntrantResults>,
     builds: Builds,
     /// Current activity of each of several rigs, by the rig's name.
     rigs: BTreeMap<String, String>,
@@ -67,15 +67,15 @@ impl Builds {
 }
 
 /// Results of an entrant under a load so far.
-struct Known {
+struct EntrantResults {
     server: String,
     load: String,
     rates: Vec<f64>,
     p99: Option<u64>,
 }
 
-impl Display {
-    pub fn new(shown: &Shown, experiment: &Experiment, spare: &[usize]) -> Self {
+impl RunDisplay {
+    pub fn new(shown: &DisplayArgs, experiment: &Experiment, spare: &[usize]) -> Self {
         let title = format!("run {} · {}", experiment.name, experiment.title);
         Self {
             live: Live::begin(title, shown, spare),
@@ -191,7 +191,7 @@ impl Display {
             self.trial += &format!(" under {load}");
         }
         self.live.change(move |frame| {
-            frame.load = crate::live::frame::Load::default();
+            frame.load = crate::live::frame::LoadProgress::default();
             frame.known = known;
         });
     }
@@ -220,13 +220,13 @@ impl Display {
             )
         });
         if let Some(rate) = figures.throughput {
-            let same = |one: &&mut Known| one.server == label && one.load == trial.cell;
+            let same = |one: &&mut EntrantResults| one.server == label && one.load == trial.cell;
             match self.known.iter_mut().find(same) {
                 Some(one) => {
                     one.rates.push(rate);
                     one.p99 = figures.p99_ns;
                 }
-                None => self.known.push(Known {
+                None => self.known.push(EntrantResults {
                     server: label.to_owned(),
                     load: trial.cell.clone(),
                     rates: vec![rate],
@@ -275,7 +275,7 @@ impl Display {
     }
 }
 
-impl Known {
+impl EntrantResults {
     fn text(&self) -> String {
         let n = self.rates.len();
         let mean = show::rate(self.rates.iter().sum::<f64>() / n as f64);

@@ -2,8 +2,8 @@
 
 use super::parallel::{self, Task};
 use super::selected;
-use crate::Ended;
-use crate::args::{Places, Shown};
+use crate::CommandEnd;
+use crate::args::{DisplayArgs, Places};
 use crate::live::Live;
 use crate::place::{local_host, on_signal};
 use miette::{IntoDiagnostic, Result};
@@ -15,14 +15,14 @@ use prony_lab::placement::Placement;
 use prony_lab::side::{Candidate, Role};
 use prony_lab::topology::Topology;
 use prony_record::Failure;
-use prony_record::load::{KeyKind, Over};
-use prony_report::table::{Align, Table};
+use prony_record::load::{KeyKind, Protocol};
+use prony_report::table::{Align, TextTable};
 use serde_json::json;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// How a server fared.
-enum State {
+enum CheckState {
     Ready { version: String, verified: Verified },
     Missing(String),
     Failing(Failure),
@@ -31,10 +31,10 @@ enum State {
 pub fn check(
     places: &Places,
     names: &[String],
-    (only, key): (&[Over], Option<KeyKind>),
+    (only, key): (&[Protocol], Option<KeyKind>),
     jobs: Option<NonZeroUsize>,
     json: bool,
-) -> Result<Ended> {
+) -> Result<CommandEnd> {
     let catalog = places.catalog()?;
     let selected = selected(places, &catalog, names)?;
     let each: Vec<_> = selected
@@ -67,7 +67,7 @@ pub fn check(
         })
         .collect();
     let check = |&(server, contract, over): &_| check_one(&host, server, contract, over, key);
-    let live = Live::begin("checking servers".into(), &Shown::default(), &[]);
+    let live = Live::begin("checking servers".into(), &DisplayArgs::default(), &[]);
     let results = parallel::run(&live, &tasks, parallel::jobs(jobs), &stopped, &check);
     drop(live);
     let states: Vec<_> = tasks
@@ -80,13 +80,15 @@ pub fn check(
             .iter()
             .map(|(server, contract, over, state)| {
                 let limits = match state {
-                    State::Ready { verified, .. } => expected_failures(server, verified),
+                    CheckState::Ready { verified, .. } => expected_failures(server, verified),
                     _ => Vec::new(),
                 };
                 let (state, step, message, output) = match state {
-                    State::Ready { version, .. } => ("ready", None, version.clone(), String::new()),
-                    State::Missing(what) => ("missing", None, what.clone(), String::new()),
-                    State::Failing(failure) => (
+                    CheckState::Ready { version, .. } => {
+                        ("ready", None, version.clone(), String::new())
+                    }
+                    CheckState::Missing(what) => ("missing", None, what.clone(), String::new()),
+                    CheckState::Failing(failure) => (
                         "failing",
                         Some(failure.step.to_string()),
                         failure.message.clone(),
@@ -111,24 +113,24 @@ pub fn check(
     }
     let failing = states
         .iter()
-        .any(|(_, _, _, state)| matches!(state, State::Failing(_)));
+        .any(|(_, _, _, state)| matches!(state, CheckState::Failing(_)));
     Ok(if failing || interrupt.fired() {
-        Ended::Incomplete
+        CommandEnd::Incomplete
     } else {
-        Ended::Done
+        CommandEnd::Done
     })
 }
 
 /// Names what was checked: the contract, and its transport if that is not plain.
-fn asked(contract: Contract, over: Over) -> String {
+fn asked(contract: Contract, over: Protocol) -> String {
     match over {
-        Over::Plain => contract.to_string(),
+        Protocol::Plain => contract.to_string(),
         over => format!("{contract} over {over}"),
     }
 }
 
-fn check_table(states: &[(&Server, Contract, Over, State)], width: usize) -> String {
-    let mut table = Table::new([
+fn check_table(states: &[(&Server, Contract, Protocol, CheckState)], width: usize) -> String {
+    let mut table = TextTable::new([
         ("server", Align::Left),
         ("contract", Align::Left),
         ("over", Align::Left),
@@ -140,7 +142,7 @@ fn check_table(states: &[(&Server, Contract, Over, State)], width: usize) -> Str
     for &(server, contract, over, ref state) in states {
         let asked = asked(contract, over);
         let (word, took, what) = match state {
-            State::Ready { version, verified } => {
+            CheckState::Ready { version, verified } => {
                 for (step, reason, found) in expected_failures(server, verified) {
                     outputs += &format!(
                         "\n{} ({asked}) has an expected failure, {step}: {reason}\n  as verified: {found}\n",
@@ -150,8 +152,8 @@ fn check_table(states: &[(&Server, Contract, Over, State)], width: usize) -> Str
                 let took = format!("{} ms", verified.took().as_millis());
                 ("ready", took, version.clone())
             }
-            State::Missing(what) => ("missing", String::new(), what.clone()),
-            State::Failing(failure) => {
+            CheckState::Missing(what) => ("missing", String::new(), what.clone()),
+            CheckState::Failing(failure) => {
                 outputs += &format!("\n{} ({asked}): {failure}\n", server.name);
                 for line in failure.output.lines() {
                     outputs += &format!("  | {}\n", line.escape_debug());
@@ -197,13 +199,13 @@ fn check_one(
     host: &LocalHost,
     server: &Server,
     contract: Contract,
-    over: Over,
+    over: Protocol,
     key: Option<KeyKind>,
-) -> State {
+) -> CheckState {
     let built = match host.builder.build(server) {
         Ok(built) => built,
-        Err(error) if error.is_missing() => return State::Missing(error.to_string()),
-        Err(error) => return State::Failing(error.into()),
+        Err(error) if error.is_missing() => return CheckState::Missing(error.to_string()),
+        Err(error) => return CheckState::Failing(error.into()),
     };
     let candidate = Candidate {
         server,
@@ -215,10 +217,10 @@ fn check_one(
         key: over.is_tls().then(|| key.unwrap_or_default()),
     };
     match host.check(&candidate) {
-        Ok(verified) => State::Ready {
+        Ok(verified) => CheckState::Ready {
             version: built.version,
             verified,
         },
-        Err(failure) => State::Failing(failure),
+        Err(failure) => CheckState::Failing(failure),
     }
 }

@@ -4,8 +4,8 @@ mod check;
 mod parallel;
 mod setup;
 
-use crate::Ended;
-use crate::args::{Places, Servers, ServersAction, Shown};
+use crate::CommandEnd;
+use crate::args::{DisplayArgs, Places, Servers, ServersAction};
 use crate::live::Live;
 use crate::place::{local_host, on_signal};
 use miette::{IntoDiagnostic, Result, miette};
@@ -19,8 +19,8 @@ use prony_lab::placement::Placement;
 use prony_lab::side::{Candidate, Role};
 use prony_lab::topology::Topology;
 use prony_record::Failure;
-use prony_record::load::{KeyKind, Over};
-use prony_report::table::{Align, Table};
+use prony_record::load::{KeyKind, Protocol};
+use prony_report::table::{Align, TextTable};
 use serde_json::json;
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub fn main(places: &Places, args: &Servers) -> Result<Ended> {
+pub fn main(places: &Places, args: &Servers) -> Result<CommandEnd> {
     match &args.action {
         ServersAction::List { contract, json } => list(&places.catalog()?, *contract, *json),
         ServersAction::Setup {
@@ -64,7 +64,7 @@ fn contracts(server: &Server) -> String {
         .join(" ")
 }
 
-fn list(catalog: &Catalog, contract: Option<Contract>, json: bool) -> Result<Ended> {
+fn list(catalog: &Catalog, contract: Option<Contract>, json: bool) -> Result<CommandEnd> {
     let servers: Vec<&Server> = catalog
         .servers()
         .iter()
@@ -85,9 +85,9 @@ fn list(catalog: &Catalog, contract: Option<Contract>, json: bool) -> Result<End
             "{}",
             serde_json::to_string_pretty(&servers).into_diagnostic()?
         );
-        return Ok(Ended::Done);
+        return Ok(CommandEnd::Done);
     }
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         ("server", Align::Left),
         ("contracts", Align::Left),
         ("language", Align::Left),
@@ -118,7 +118,7 @@ fn list(catalog: &Catalog, contract: Option<Contract>, json: bool) -> Result<End
         ]);
     }
     crate::out::report(|width| table.fit(width));
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// The servers and contracts that the words of a command line mean.
@@ -153,13 +153,13 @@ fn selected<'a>(
 
 /// Does something that takes a while, and says so: on a terminal in a line that goes away.
 fn progress<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    let live = Live::begin(what.to_owned(), &Shown::default(), &[]);
+    let live = Live::begin(what.to_owned(), &DisplayArgs::default(), &[]);
     live.line(|| what.to_owned());
     work()
 }
 
 /// Lists the transports of a server, in words.
-fn list_of(over: &[Over]) -> String {
+fn list_of(over: &[Protocol]) -> String {
     let words: Vec<&str> = over.iter().map(|over| over.word()).collect();
     words.join(" ")
 }
@@ -168,8 +168,8 @@ fn start(
     places: &Places,
     name: &str,
     contract: Option<Contract>,
-    (at, over, key): (SocketAddr, Over, Option<KeyKind>),
-) -> Result<Ended> {
+    (at, over, key): (SocketAddr, Protocol, Option<KeyKind>),
+) -> Result<CommandEnd> {
     let catalog = places.catalog()?;
     let (name, workers) = match name.split_once('@') {
         None => (name, None),
@@ -261,7 +261,7 @@ fn start(
         std::thread::sleep(Duration::from_millis(50));
     }
     Box::new(running).stop();
-    Ok(Ended::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// A failure with the end of the server's output.

@@ -26,7 +26,7 @@ pub struct Task<'a, T> {
 }
 
 /// State of all tasks.
-struct Queue<R> {
+struct TaskQueue<R> {
     /// Indices of tasks that have not begun, in their order.
     waiting: Vec<usize>,
     /// Indices of tasks that are running.
@@ -44,14 +44,14 @@ pub fn run<T: Sync, R: Send>(
     stopped: &(dyn Fn() -> bool + Sync),
     work: &(dyn Fn(&T) -> R + Sync),
 ) -> Vec<Option<R>> {
-    let queue = Mutex::new(Queue {
+    let queue = Mutex::new(TaskQueue {
         waiting: (0..tasks.len()).collect(),
         running: Vec::new(),
         results: tasks.iter().map(|_| None).collect(),
     });
     let changed = Condvar::new();
     let lock = || queue.lock().unwrap_or_else(PoisonError::into_inner);
-    let show = |queue: &Queue<R>| {
+    let show = |queue: &TaskQueue<R>| {
         let begun = tasks.len() - queue.waiting.len();
         let parts = ((begun - queue.running.len()) as u64, tasks.len() as u64);
         let names: Vec<&str> = queue.running.iter().map(|&at| &*tasks[at].name).collect();
@@ -102,7 +102,7 @@ pub fn run<T: Sync, R: Send>(
         .results
 }
 
-impl<R> Queue<R> {
+impl<R> TaskQueue<R> {
     /// The place among those that wait of the first whose use is not taken.
     fn first_free<T>(&self, tasks: &[Task<'_, T>]) -> Option<usize> {
         let taken = |uses| self.running.iter().any(|&at| tasks[at].uses == Some(uses));
@@ -114,7 +114,7 @@ impl<R> Queue<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Shown;
+    use crate::args::DisplayArgs;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     fn tasks<'a>(uses: &[Option<&'a str>]) -> Vec<Task<'a, usize>> {
@@ -128,9 +128,9 @@ mod tests {
     }
 
     fn quiet() -> Live {
-        let shown = Shown {
+        let shown = DisplayArgs {
             quiet: true,
-            ..Shown::default()
+            ..DisplayArgs::default()
         };
         Live::begin(String::new(), &shown, &[])
     }

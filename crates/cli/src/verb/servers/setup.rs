@@ -2,8 +2,8 @@
 
 use super::parallel::{self, Task};
 use super::{progress, selected};
-use crate::Ended;
-use crate::args::{Places, Shown};
+use crate::CommandEnd;
+use crate::args::{DisplayArgs, Places};
 use crate::live::Live;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::builder::{BuildError, Builder};
@@ -18,7 +18,7 @@ pub fn main(
     names: &[String],
     (yes, dry_run): (bool, bool),
     jobs: Option<NonZeroUsize>,
-) -> Result<Ended> {
+) -> Result<CommandEnd> {
     let catalog = places.catalog()?;
     let mut servers: Vec<&Server> = Vec::new();
     for (server, _) in selected(places, &catalog, names)? {
@@ -34,17 +34,17 @@ pub fn main(
     if !needs.is_empty() {
         print!("{}", told(&needs, &places.cache()?.display().to_string()));
         if dry_run {
-            return Ok(Ended::Done);
+            return Ok(CommandEnd::Done);
         }
         if !yes && !agreed()? {
             eprintln!("nothing was installed");
-            return Ok(Ended::Incomplete);
+            return Ok(CommandEnd::Incomplete);
         }
         install_debian(&needs)?;
     }
     if dry_run {
         println!("nothing is to be installed for {} servers", servers.len());
-        return Ok(Ended::Done);
+        return Ok(CommandEnd::Done);
     }
     Ok(install_and_build(
         &needs.dependencies,
@@ -151,7 +151,7 @@ fn explain(error: &SetupError) -> miette::Report {
 }
 
 /// A step of what is done for one server.
-enum Step<'a> {
+enum SetupStep<'a> {
     Install(&'a Server),
     Build(&'a Server),
 }
@@ -162,11 +162,11 @@ fn install_and_build(
     servers: &[&Server],
     builder: &Builder,
     jobs: usize,
-) -> Ended {
+) -> CommandEnd {
     let installs = lacking.iter().filter_map(|server| {
         let wanted = server.manifest.dependencies.as_ref()?;
         Some(Task {
-            of: Step::Install(server),
+            of: SetupStep::Install(server),
             name: format!(
                 "installing {} from {}",
                 wanted.packages.join(" "),
@@ -176,17 +176,17 @@ fn install_and_build(
         })
     });
     let builds = servers.iter().map(|server| Task {
-        of: Step::Build(server),
+        of: SetupStep::Build(server),
         name: format!("building {}", server.name),
         uses: registry(server),
     });
     let tasks: Vec<_> = installs.chain(builds).collect();
-    let live = Live::begin("setting up servers".into(), &Shown::default(), &[]);
+    let live = Live::begin("setting up servers".into(), &DisplayArgs::default(), &[]);
     // One that cannot be had must not keep the others from being set up.
-    let work = |step: &Step<'_>| {
+    let work = |step: &SetupStep<'_>| {
         let (server, result) = match step {
-            Step::Install(server) => (server, builder.install(server)),
-            Step::Build(server) => (server, builder.build(server).map(drop)),
+            SetupStep::Install(server) => (server, builder.install(server)),
+            SetupStep::Build(server) => (server, builder.build(server).map(drop)),
         };
         result.inspect_err(|error| live.say(&format!("{}: {}", server.name, told_error(error))))
     };
@@ -195,14 +195,14 @@ fn install_and_build(
     let built = tasks.iter().zip(results);
     let ready = built
         .filter(|(task, result)| {
-            matches!(task.of, Step::Build(_)) && matches!(result, Some(Ok(())))
+            matches!(task.of, SetupStep::Build(_)) && matches!(result, Some(Ok(())))
         })
         .count();
     println!("{ready} of {} servers are set up", servers.len());
     if ready == servers.len() {
-        Ended::Done
+        CommandEnd::Done
     } else {
-        Ended::Incomplete
+        CommandEnd::Incomplete
     }
 }
 

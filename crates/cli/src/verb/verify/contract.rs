@@ -1,11 +1,11 @@
 //! `prony verify CONTRACT URL`: does a running server keep a contract?
 
-use crate::Ended;
+use crate::CommandEnd;
 use crate::args::Verify;
 use crate::running::{self, Reach};
-use crate::target::Address;
+use crate::target::TargetUrl;
 use miette::Result;
-use prony_lab::contract::{Contract, Depth, Inspection, Step};
+use prony_lab::contract::{Contract, Depth, Inspection, PassedStep};
 use prony_lab::host::verify_running;
 
 /// The contract that was named, unless there is a file of that name.
@@ -16,7 +16,7 @@ pub fn named(args: &Verify) -> Option<Contract> {
 }
 
 /// Verifies all steps of it that leave no mark on the server.
-pub fn verify(args: &Verify, contract: Contract, address: &Address) -> Result<Ended> {
+pub fn verify(args: &Verify, contract: Contract, address: &TargetUrl) -> Result<CommandEnd> {
     if contract.needs_fixture() {
         return Err(usage!(
             help = "`prony servers check NAME` starts a server of the catalog with it; docs/adding-a-server.md",
@@ -57,15 +57,15 @@ pub fn verify(args: &Verify, contract: Contract, address: &Address) -> Result<En
     let how = Inspection::new(Depth::Full, seed).within(args.timeout.0);
     match verify_running(&running, contract, &how, endpoint.http2) {
         Ok(verified) => {
-            for Step { name, took, .. } in &verified.steps {
+            for PassedStep { name, took, .. } in &verified.steps {
                 println!("passed: {name}, {} ms", took.as_millis());
             }
-            Ok(Ended::Done)
+            Ok(CommandEnd::Done)
         }
         Err(why) => {
             println!("failed: {why}");
             eprintln!("{contract} is not kept; `--seed {seed}` sends the same values again");
-            Ok(Ended::Incomplete)
+            Ok(CommandEnd::Incomplete)
         }
     }
 }

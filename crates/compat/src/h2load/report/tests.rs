@@ -3,7 +3,7 @@ use super::*;
 use prony_record::Outcomes;
 use std::ffi::OsString;
 
-fn flags(line: &str) -> Flags {
+fn flags(line: &str) -> H2loadFlags {
     parse(line.split(' ').map(OsString::from).collect()).unwrap()
 }
 
@@ -22,7 +22,7 @@ fn seen(outcomes: Outcomes, statuses: &[(u16, u64)]) -> Observation {
     seen
 }
 
-fn counts(line: &str, seen: &Observation, ended: Ended) -> [u64; 7] {
+fn counts(line: &str, seen: &Observation, ended: LoadEnd) -> [u64; 7] {
     let it = Counts::new(&flags(line), seen, ended);
     let shown = [
         it.total,
@@ -42,7 +42,7 @@ fn counts(line: &str, seen: &Observation, ended: Ended) -> [u64; 7] {
 
 #[test]
 fn a_report_without_a_load_is_the_originals() {
-    let text = Report::nothing(&flags("-n 2 http://h")).text();
+    let text = H2loadReport::nothing(&flags("-n 2 http://h")).text();
     assert_eq!(
         text,
         "\nfinished in 0us, 0.00 req/s, 0B/s\n\
@@ -69,11 +69,11 @@ fn statuses_fail_and_are_no_errors() {
     };
     let it = seen(outcomes, &[(200, 28), (302, 2), (404, 6), (503, 3)]);
     assert_eq!(
-        counts("-n 50 http://h", &it, Ended::Itself),
+        counts("-n 50 http://h", &it, LoadEnd::Itself),
         [50, 45, 40, 30, 20, 11, 2]
     );
     assert_eq!(
-        counts("-D 2 http://h", &it, Ended::Itself),
+        counts("-D 2 http://h", &it, LoadEnd::Itself),
         [50, 45, 40, 30, 20, 11, 2]
     );
 }
@@ -87,8 +87,8 @@ fn what_was_not_sent_has_failed_unless_the_user_stopped_the_load() {
     };
     let it = seen(outcomes, &[(200, 5)]);
     let line = "-n 10 http://h";
-    assert_eq!(counts(line, &it, Ended::Expired), [10, 7, 5, 5, 5, 5, 2]);
-    assert_eq!(counts(line, &it, Ended::Stopped), [10, 7, 5, 5, 0, 0, 0]);
+    assert_eq!(counts(line, &it, LoadEnd::Expired), [10, 7, 5, 5, 5, 5, 2]);
+    assert_eq!(counts(line, &it, LoadEnd::Stopped), [10, 7, 5, 5, 0, 0, 0]);
 }
 
 /// However a load went, the parts of its requests add up.
@@ -115,7 +115,7 @@ fn parts_add_up() {
         };
         let it = seen(outcomes, &[(200, ok), (404, client), (500, server)]);
         for line in ["-D 1 http://h", "-n 1000 http://h"] {
-            for ended in [Ended::Itself, Ended::Stopped, Ended::Expired] {
+            for ended in [LoadEnd::Itself, LoadEnd::Stopped, LoadEnd::Expired] {
                 let [total, started, done, succeeded, failed, errored, timeout] =
                     counts(line, &it, ended);
                 assert!(done <= started && succeeded <= done && errored <= failed);
@@ -139,7 +139,7 @@ fn header_bytes_are_the_compressed_ones_over_http2() {
     (detail.heads.compressed, detail.heads.plain) = (244, 1_588);
     let of = |spoken| {
         let flags = flags("-n 40 -c 2 http://h");
-        Report::new(&flags, spoken, &it, &detail, Ended::Itself).text()
+        H2loadReport::new(&flags, spoken, &it, &detail, LoadEnd::Itself).text()
     };
     let text = of(Spoken::Http2);
     assert!(
@@ -163,16 +163,17 @@ fn header_bytes_are_the_compressed_ones_over_http2() {
 #[test]
 fn first_bytes_and_lifetimes_are_those_of_connections() {
     let ms: Nanos = 1_000_000;
-    let sample = |connection, connect: Nanos, sent: Nanos, first_byte: Nanos, done: Nanos| Sample {
-        connection,
-        connect: connect * ms,
-        due: sent * ms,
-        sent: sent * ms,
-        first_byte: first_byte * ms,
-        done: done * ms,
-        status: 200,
-        ..Sample::default()
-    };
+    let sample =
+        |connection, connect: Nanos, sent: Nanos, first_byte: Nanos, done: Nanos| TraceSample {
+            connection,
+            connect: connect * ms,
+            due: sent * ms,
+            sent: sent * ms,
+            first_byte: first_byte * ms,
+            done: done * ms,
+            status: 200,
+            ..TraceSample::default()
+        };
     let trace = [
         sample(1, 2, 10, 13, 14),
         sample(1, 0, 14, 15, 16),

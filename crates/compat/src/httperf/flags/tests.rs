@@ -1,6 +1,6 @@
 use super::*;
 
-fn flags(line: &str) -> Result<Flags, Instead> {
+fn flags(line: &str) -> Result<HttperfFlags, Instead> {
     parse(line.split(' ').map(OsString::from).collect())
 }
 

@@ -8,9 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// An address that a connection can be made to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Address(pub SocketAddr);
+pub(super) struct LuaAddress(pub SocketAddr);
 
-impl UserData for Address {
+impl UserData for LuaAddress {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_meta_method(MetaMethod::ToString, |_, this, ()| {
             Ok(format!("{}:{}", this.0.ip(), this.0.port()))
@@ -18,7 +18,7 @@ impl UserData for Address {
     }
 }
 
-impl Address {
+impl LuaAddress {
     /// The address in a script's value.
     pub(super) fn of(value: &Value) -> mlua::Result<Self> {
         let found = match value {
@@ -33,11 +33,11 @@ impl Address {
 }
 
 /// Why the last `wrk.connect` of a state failed.
-struct Refusal(String);
+struct ConnectFailure(String);
 
 /// Why `wrk.connect` failed the last time.
 pub(super) fn last_refusal(lua: &Lua) -> Option<String> {
-    lua.app_data_ref::<Refusal>().map(|it| it.0.clone())
+    lua.app_data_ref::<ConnectFailure>().map(|it| it.0.clone())
 }
 
 /// Puts the functions into `wrk`.
@@ -59,16 +59,16 @@ fn lookup(lua: &Lua, (host, service): (String, String)) -> mlua::Result<Vec<AnyU
     let found = place::lookup(&host, &service).map_err(mlua::Error::runtime)?;
     found
         .into_iter()
-        .map(|address| lua.create_userdata(Address(address)))
+        .map(|address| lua.create_userdata(LuaAddress(address)))
         .collect()
 }
 
 fn connect(lua: &Lua, address: &Value) -> mlua::Result<bool> {
-    let Address(address) = Address::of(address)?;
+    let LuaAddress(address) = LuaAddress::of(address)?;
     match place::connect(&address) {
         Ok(()) => Ok(true),
         Err(error) => {
-            lua.set_app_data(Refusal(words(&error)));
+            lua.set_app_data(ConnectFailure(words(&error)));
             Ok(false)
         }
     }

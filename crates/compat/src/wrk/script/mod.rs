@@ -14,8 +14,8 @@ pub(super) use state::Functions;
 pub(super) use thread::StopFlag;
 
 use super::args::Args;
-use super::failure::Failure;
-use super::report::Outcome;
+use super::failure::ScriptFailure;
+use super::report::WrkResults;
 use crate::shared::load::words;
 use mlua::Lua;
 use state::state;
@@ -36,7 +36,7 @@ impl Script {
     ///
     /// # Errors
     /// When the script has one, or the server cannot be found or reached.
-    pub(super) fn load(args: &Args) -> Result<Self, Failure> {
+    pub(super) fn load(args: &Args) -> Result<Self, ScriptFailure> {
         let source = match &args.script {
             None => None,
             Some(path) => Some(std::fs::read(path).map_err(|error| unreadable(path, &error))?),
@@ -82,19 +82,19 @@ impl Script {
     ///
     /// # Errors
     /// Those of the script.
-    pub(super) fn done(&self, outcome: &Outcome) -> Result<(), Failure> {
-        let done = results::done(&self.lua, outcome).map_err(Failure::from);
+    pub(super) fn done(&self, outcome: &WrkResults) -> Result<(), ScriptFailure> {
+        let done = results::done(&self.lua, outcome).map_err(ScriptFailure::from);
         self.flush();
         done
     }
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure(format!("cannot open {}: {}", path.display(), words(error)))
+fn unreadable(path: &Path, error: &std::io::Error) -> ScriptFailure {
+    ScriptFailure(format!("cannot open {}: {}", path.display(), words(error)))
 }
 
 /// Looks the server up and keeps the addresses that accept a connection.
-fn reach(lua: &Lua, args: &Args) -> Result<(), Failure> {
+fn reach(lua: &Lua, args: &Args) -> Result<(), ScriptFailure> {
     let wrk: mlua::Table = lua.globals().get("wrk")?;
     let resolve: mlua::Function = wrk.get("resolve")?;
     let (host, service) = (args.url.host.as_str(), args.url.service());
@@ -104,5 +104,5 @@ fn reach(lua: &Lua, args: &Args) -> Result<(), Failure> {
         return Ok(());
     }
     let why = address::last_refusal(lua).unwrap_or_default();
-    Err(Failure::unreached(host, service, &why))
+    Err(ScriptFailure::unreached(host, service, &why))
 }

@@ -1,7 +1,7 @@
 //! Arguments of `done`: the summary, the latencies and the rates.
 
 use crate::shared::stats::Stats;
-use crate::wrk::report::Outcome;
+use crate::wrk::report::WrkResults;
 use mlua::{Lua, MetaMethod, UserData, UserDataFields, UserDataMethods, Value};
 
 /// A distribution as scripts see it.
@@ -34,7 +34,7 @@ impl UserData for Distribution {
 }
 
 /// Calls the script's `done`, if it has one.
-pub(super) fn done(lua: &Lua, outcome: &Outcome) -> mlua::Result<()> {
+pub(super) fn done(lua: &Lua, outcome: &WrkResults) -> mlua::Result<()> {
     let Value::Function(done) = lua.globals().get("done")? else {
         return Ok(());
     };

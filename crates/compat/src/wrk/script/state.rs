@@ -2,7 +2,7 @@
 
 use super::address;
 use crate::wrk::args::Args;
-use crate::wrk::failure::Failure;
+use crate::wrk::failure::ScriptFailure;
 use mlua::{Function, Lua, Table, Value};
 
 /// Name that stands in the place of the prelude's file, which no message shall blame.
@@ -11,7 +11,7 @@ const PRELUDE: &str = "=[wrk]";
 /// How places that are not in a script begin: in C, in the prelude, in what holds userdata up.
 const NOT_SCRIPT: [&str; 3] = ["[C]", "[wrk]", "__mlua"];
 
-impl From<mlua::Error> for Failure {
+impl From<mlua::Error> for ScriptFailure {
     fn from(error: mlua::Error) -> Self {
         match &error {
             // Raised in Rust: Lua knows from where it was called.
@@ -29,7 +29,7 @@ impl From<mlua::Error> for Failure {
     }
 }
 
-impl Failure {
+impl ScriptFailure {
     /// Describes a failure by where the function at fault is defined, and by what the script did there.
     fn at(function: &Function, what: &str) -> Self {
         let info = function.info();
@@ -87,7 +87,10 @@ impl Functions {
     /// # Errors
     /// Those of the script; also when it returns no text.
     #[inline]
-    pub(in crate::wrk) fn request<R>(&self, take: impl FnOnce(&[u8]) -> R) -> Result<R, Failure> {
+    pub(in crate::wrk) fn request<R>(
+        &self,
+        take: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, ScriptFailure> {
         match self.request.call(())? {
             Value::String(text) => Ok(take(&text.as_bytes())),
             Value::Integer(number) => Ok(take(number.to_string().as_bytes())),
@@ -105,7 +108,7 @@ impl Functions {
     /// # Errors
     /// Those of the script; also when it returns something else than a text.
     #[inline]
-    pub(in crate::wrk) fn next_request(&self, out: &mut Vec<u8>) -> Result<bool, Failure> {
+    pub(in crate::wrk) fn next_request(&self, out: &mut Vec<u8>) -> Result<bool, ScriptFailure> {
         match self.request.call(())? {
             Value::Nil => Ok(false),
             Value::String(text) => {
@@ -120,7 +123,7 @@ impl Functions {
     }
 
     /// Failure of a script whose `request` has returned a text that is no request.
-    pub(in crate::wrk) fn bad_request(&self, why: &str) -> Failure {
+    pub(in crate::wrk) fn bad_request(&self, why: &str) -> ScriptFailure {
         self.at_fault(
             "request",
             &format!("what request() returned is no request: {why}"),
@@ -128,7 +131,7 @@ impl Functions {
     }
 
     /// Failure of a script whose `request` has returned no text.
-    pub(in crate::wrk) fn no_text(&self, why: &str) -> Failure {
+    pub(in crate::wrk) fn no_text(&self, why: &str) -> ScriptFailure {
         self.at_fault("request", why)
     }
 
@@ -136,7 +139,7 @@ impl Functions {
     ///
     /// # Errors
     /// Those of the script; also when it returns no number.
-    pub(in crate::wrk) fn delay(&self) -> Result<f64, Failure> {
+    pub(in crate::wrk) fn delay(&self) -> Result<f64, ScriptFailure> {
         let value: Value = self.delay.call(())?;
         let number = match &value {
             Value::Nil => Some(0.0),
@@ -167,7 +170,7 @@ impl Functions {
         status: u16,
         fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
         body: &[u8],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ScriptFailure> {
         let lua = &self.lua;
         let headers = lua.create_table()?;
         for (name, value) in fields {
@@ -184,16 +187,16 @@ impl Functions {
         let _ = self.flush.call::<()>(());
     }
 
-    fn at_fault(&self, name: &str, what: &str) -> Failure {
+    fn at_fault(&self, name: &str, what: &str) -> ScriptFailure {
         match self.lua.globals().get(name) {
-            Ok(Value::Function(function)) => Failure::at(&function, what),
-            _ => Failure(what.to_owned()),
+            Ok(Value::Function(function)) => ScriptFailure::at(&function, what),
+            _ => ScriptFailure(what.to_owned()),
         }
     }
 }
 
 /// A state with what runs in it.
-pub(super) struct State {
+pub(super) struct LuaState {
     pub lua: Lua,
     pub functions: Functions,
 }
@@ -202,7 +205,7 @@ pub(super) struct State {
 ///
 /// # Errors
 /// Those of the script.
-pub(super) fn state(args: &Args, source: Option<&[u8]>) -> Result<State, Failure> {
+pub(super) fn state(args: &Args, source: Option<&[u8]>) -> Result<LuaState, ScriptFailure> {
     // SAFETY: the script is the user's own program, run at the user's word with the user's rights,
     // as wrk does: it may load whatever library it likes.
     let lua = unsafe { Lua::unsafe_new() };
@@ -230,7 +233,7 @@ pub(super) fn state(args: &Args, source: Option<&[u8]>) -> Result<State, Failure
         let name = format!("@{}", path.display());
         lua.load(source).set_name(name).exec()?;
     }
-    Ok(State { lua, functions })
+    Ok(LuaState { lua, functions })
 }
 
 /// Lets `require` find what Debian's wrk finds: its LuaJIT looks below `/usr` as well. `LUA_PATH` and
@@ -260,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_failure_names_the_scripts_own_line() {
-        let placed = |what, traceback| Failure::placed(what, traceback).to_string();
+        let placed = |what, traceback| ScriptFailure::placed(what, traceback).to_string();
         let trace = "\n\t[C]: in ?\n\t[wrk]:9: in function 'f'\n\ta.lua:3: in function 'b'\n\ta.lua:7: in main chunk";
         assert_eq!(placed("nothing there", trace), "a.lua:3: nothing there");
         assert_eq!(

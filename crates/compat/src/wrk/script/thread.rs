@@ -1,9 +1,9 @@
 //! A thread of the load as scripts see it: `thread.addr`, `thread:get`, `thread:set`,
 //! `thread:stop`.
 
-use super::address::Address;
-use super::state::{Functions, State};
-use crate::wrk::failure::Failure;
+use super::address::LuaAddress;
+use super::state::{Functions, LuaState};
+use crate::wrk::failure::ScriptFailure;
 use mlua::{
     Function, Lua, MetaMethod, Table, UserData, UserDataFields, UserDataMethods, Value, WeakLua,
 };
@@ -55,9 +55,9 @@ impl Handle {
 
 impl UserData for Handle {
     fn add_fields<F: UserDataFields<Self>>(fields: &mut F) {
-        fields.add_field_method_get("addr", |_, this| Ok(this.lock().map(Address)));
+        fields.add_field_method_get("addr", |_, this| Ok(this.lock().map(LuaAddress)));
         fields.add_field_method_set("addr", |_, this, value: Value| {
-            *this.lock() = Some(Address::of(&value)?.0);
+            *this.lock() = Some(LuaAddress::of(&value)?.0);
             Ok(())
         });
     }
@@ -122,8 +122,8 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    pub(super) fn new(state: State) -> Result<Self, Failure> {
-        let State { lua, functions } = state;
+    pub(super) fn new(state: LuaState) -> Result<Self, ScriptFailure> {
+        let LuaState { lua, functions } = state;
         let handle = Handle {
             lua: lua.weak(),
             address: Arc::default(),
@@ -149,14 +149,14 @@ impl Thread {
     }
 
     /// `setup`, in the state that takes no part in the load.
-    pub(super) fn set_up(&self, main: &Lua) -> Result<(), Failure> {
+    pub(super) fn set_up(&self, main: &Lua) -> Result<(), ScriptFailure> {
         let wrk: Table = main.globals().get("wrk")?;
         let setup: Function = wrk.get("setup")?;
         Ok(setup.call(self.handle.clone())?)
     }
 
     /// `init`, with arguments that are counted from 0: the first is the URL.
-    pub(super) fn init(&self, args: &[String]) -> Result<(), Failure> {
+    pub(super) fn init(&self, args: &[String]) -> Result<(), ScriptFailure> {
         let table = self.lua.create_table()?;
         for (index, arg) in args.iter().enumerate() {
             table.raw_set(index, arg.as_str())?;

@@ -1,13 +1,13 @@
 //! Expectations of the answer to a call.
 
-use super::Status;
+use super::GrpcStatus;
 use crate::protocol::Expect;
 
 /// Expectations of the answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct GrpcExpect {
     /// The status.
-    pub status: Status,
+    pub status: GrpcStatus,
     /// How many messages there are, from the least to the most; none: one where the status is OK, unless the method
     /// [streams](Self::streaming).
     pub messages: Option<(u64, u64)>,
@@ -23,7 +23,7 @@ impl GrpcExpect {
     pub fn range(&self) -> (u64, u64) {
         match (self.messages, self.streaming, self.status) {
             (Some(range), _, _) => range,
-            (None, false, Status::OK) => (1, 1),
+            (None, false, GrpcStatus::OK) => (1, 1),
             (None, false, _) => (0, 1),
             (None, true, _) => (0, u64::MAX),
         }

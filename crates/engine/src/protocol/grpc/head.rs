@@ -1,6 +1,6 @@
 //! gRPC fields in the header section and the trailers of an answer.
 
-use super::Status;
+use super::GrpcStatus;
 use percent_encoding::percent_decode;
 use prony_record::inert;
 
@@ -33,7 +33,7 @@ pub(super) enum Content {
 /// Value of `grpc-status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Code {
-    Known(Status),
+    Known(GrpcStatus),
     /// Not a status of gRPC; it is shown.
     Other(Box<str>),
     /// There were two that differ.
@@ -73,7 +73,7 @@ fn code(value: &[u8]) -> Code {
     let digits = !value.is_empty() && value.len() <= 10 && value.iter().all(u8::is_ascii_digit);
     let text = std::str::from_utf8(value).ok().filter(|_| digits);
     let number = text.and_then(|text| text.parse().ok());
-    match number.and_then(Status::of) {
+    match number.and_then(GrpcStatus::of) {
         Some(status) => Code::Known(status),
         None => Code::Other(shown(value).into()),
     }

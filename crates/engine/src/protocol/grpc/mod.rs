@@ -20,12 +20,12 @@ mod tests;
 pub use call::{Call, ForbiddenMetadata};
 pub use expect::GrpcExpect;
 pub use head::shown;
-pub use status::Status;
+pub use status::GrpcStatus;
 
 use super::h2::Content;
 use super::{Answer, Events, Fault, Limits, Mismatch, Tag};
 use head::Fields;
-use reading::Reading;
+use reading::AnswerReader;
 use std::collections::BTreeMap;
 
 /// The length of what stands before each message: a flag, and the message's length.
@@ -44,32 +44,32 @@ pub struct Grpc;
 
 /// Answers by their status.
 #[derive(Debug, Clone, Default)]
-pub struct Tally {
+pub struct StatusTally {
     messages: u64,
     /// By code; the last is for those without a status that is known.
-    statuses: [u64; Status::ALL.len() + 1],
+    statuses: [u64; GrpcStatus::ALL.len() + 1],
 }
 
 impl Content for Grpc {
     type Expect = GrpcExpect;
     type Fields = Fields;
-    type Reading = Reading;
-    type State = Tally;
+    type Reading = AnswerReader;
+    type State = StatusTally;
 
     fn field(fields: &mut Fields, name: &[u8], value: &[u8]) {
         fields.take(name, value);
     }
 
     #[inline]
-    fn section(_: &mut Tally, reading: &mut Reading, fields: &Fields) {
+    fn section(_: &mut StatusTally, reading: &mut AnswerReader, fields: &Fields) {
         reading.section(fields);
     }
 
     #[inline]
     fn body(
-        _: &mut Tally,
+        _: &mut StatusTally,
         expect: &GrpcExpect,
-        reading: &mut Reading,
+        reading: &mut AnswerReader,
         _offset: u64,
         bytes: &[u8],
         limits: &Limits,
@@ -79,9 +79,9 @@ impl Content for Grpc {
 
     #[inline]
     fn judge(
-        _: &mut Tally,
+        _: &mut StatusTally,
         expect: &GrpcExpect,
-        reading: &mut Reading,
+        reading: &mut AnswerReader,
         _head: bool,
         status: u16,
         _length: u64,
@@ -91,21 +91,21 @@ impl Content for Grpc {
 
     #[inline]
     fn answered(
-        tally: &mut Tally,
-        reading: &mut Reading,
+        tally: &mut StatusTally,
+        reading: &mut AnswerReader,
         answer: Answer,
         tag: Tag,
         events: &mut impl Events<Tag>,
     ) {
         if events.answered(tag, answer).ended_inside {
-            let place = reading.code().map_or(Status::ALL.len(), usize::from);
+            let place = reading.code().map_or(GrpcStatus::ALL.len(), usize::from);
             tally.messages += reading.messages();
             tally.statuses[place] += 1;
         }
     }
 
-    fn counted(tally: &Tally) -> Option<prony_record::Grpc> {
-        let names = Status::ALL.iter().map(|status| status.name());
+    fn counted(tally: &StatusTally) -> Option<prony_record::Grpc> {
+        let names = GrpcStatus::ALL.iter().map(|status| status.name());
         let counts = names.chain(["none"]).zip(tally.statuses);
         let statuses: BTreeMap<String, u64> = counts
             .filter(|(_, n)| *n > 0)

@@ -6,7 +6,7 @@ use crate::protocol::{Difference, Expect, Fault, Limits, Mismatch};
 
 /// State of an answer that is being read. Messages are compared as they come, and not kept.
 #[derive(Debug, Default)]
-pub struct Reading {
+pub struct AnswerReader {
     content: Content,
     code: Option<Code>,
     text: Option<Box<str>>,
@@ -25,7 +25,7 @@ pub struct Reading {
     difference: Option<Box<Difference>>,
 }
 
-impl Reading {
+impl AnswerReader {
     #[inline]
     pub(super) fn section(&mut self, fields: &Fields) {
         if !self.begun {

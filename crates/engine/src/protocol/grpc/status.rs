@@ -7,7 +7,7 @@ use std::fmt;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
 #[serde(try_from = "u8", into = "u8")]
-pub struct Status(u8);
+pub struct GrpcStatus(u8);
 
 const NAMES: [&str; 17] = [
     "OK",
@@ -29,7 +29,7 @@ const NAMES: [&str; 17] = [
     "UNAUTHENTICATED",
 ];
 
-impl Status {
+impl GrpcStatus {
     /// The call succeeded.
     pub const OK: Self = Self(0);
     /// The server does not know the method.
@@ -76,13 +76,13 @@ impl Status {
     }
 }
 
-impl From<Status> for u8 {
-    fn from(status: Status) -> Self {
+impl From<GrpcStatus> for u8 {
+    fn from(status: GrpcStatus) -> Self {
         status.0
     }
 }
 
-impl TryFrom<u8> for Status {
+impl TryFrom<u8> for GrpcStatus {
     type Error = String;
 
     fn try_from(number: u8) -> Result<Self, String> {
@@ -90,13 +90,13 @@ impl TryFrom<u8> for Status {
     }
 }
 
-impl Default for Status {
+impl Default for GrpcStatus {
     fn default() -> Self {
         Self::OK
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for GrpcStatus {
     /// Name and number, as in `NOT_FOUND (5)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.name(), self.0)

@@ -1,8 +1,8 @@
 //! Answers in pieces, and what is said of them.
 
 use super::head::Fields;
-use super::reading::Reading;
-use super::{Grpc, GrpcExpect, Status, Tally, framed};
+use super::reading::AnswerReader;
+use super::{Grpc, GrpcExpect, GrpcStatus, StatusTally, framed};
 use crate::protocol::h2::Content;
 use crate::protocol::{Expect, Limits, Mismatch};
 
@@ -24,8 +24,8 @@ fn judged(
     pieces: &[&[u8]],
     trailers: &[(&str, &str)],
 ) -> Option<String> {
-    let mut reading = Reading::default();
-    let tally = &mut Tally::default();
+    let mut reading = AnswerReader::default();
+    let tally = &mut StatusTally::default();
     Grpc::section(tally, &mut reading, &fields(head));
     let limits = Limits::default();
     for piece in pieces {
@@ -114,7 +114,7 @@ fn a_unary_answer_has_one_message() {
 #[test]
 fn an_error_that_is_expected_needs_no_message() {
     let expect = GrpcExpect {
-        status: Status::parse("not_found").unwrap(),
+        status: GrpcStatus::parse("not_found").unwrap(),
         ..GrpcExpect::default()
     };
     let error = [("content-type", "application/grpc"), ("grpc-status", "5")];
@@ -142,16 +142,19 @@ fn texts_of_the_server_are_decoded_and_made_inert() {
 
 #[test]
 fn statuses_have_names_and_numbers() {
-    for status in Status::ALL {
-        assert_eq!(Status::parse(status.name()), Some(status));
-        assert_eq!(Status::parse(&status.number().to_string()), Some(status));
+    for status in GrpcStatus::ALL {
+        assert_eq!(GrpcStatus::parse(status.name()), Some(status));
+        assert_eq!(
+            GrpcStatus::parse(&status.number().to_string()),
+            Some(status)
+        );
     }
     for wrong in ["", "17", "-1", "OKAY", "404"] {
-        assert_eq!(Status::parse(wrong), None, "{wrong}");
+        assert_eq!(GrpcStatus::parse(wrong), None, "{wrong}");
     }
-    assert!(serde_json::from_str::<Status>("17").is_err());
+    assert!(serde_json::from_str::<GrpcStatus>("17").is_err());
     assert_eq!(
-        serde_json::from_str::<Status>("16").unwrap().name(),
+        serde_json::from_str::<GrpcStatus>("16").unwrap().name(),
         "UNAUTHENTICATED"
     );
 }

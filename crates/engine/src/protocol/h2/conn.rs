@@ -3,13 +3,13 @@
 mod answers;
 mod control;
 
-use super::content::{Content, Plain, Section};
-use super::frame::{self, Header, put_header, put_number};
+use super::content::{Content, HeaderSection, Plain};
+use super::frame::{self, FrameHeader, put_header, put_number};
 use super::hpack::{Decoder, TABLE_SIZE};
-use super::sending::Table;
+use super::sending::TableUse;
 use super::session::Setup;
 use super::streams::Streams;
-use super::text::Told;
+use super::text::TabledFields;
 use crate::protocol::{Events, Fault, HeadBytes, Tag};
 use std::collections::VecDeque;
 
@@ -37,7 +37,7 @@ pub struct H2Conn<C: Content = Plain> {
     decoder: Decoder,
     /// The last decoded blocks: of header sections, and of trailers.
     known: [KnownBlock<C::Fields>; 2],
-    block: Option<Block>,
+    block: Option<HeaderBlock>,
     data: Option<Data>,
     /// Bytes of DATA that have come since the server was last given more room.
     unacknowledged: u32,
@@ -51,9 +51,9 @@ pub struct H2Conn<C: Content = Plain> {
     pub(super) most_streams: u32,
     /// The places of requests whose bodies wait for room.
     pub(super) blocked: VecDeque<u32>,
-    pub(super) table: Table,
+    pub(super) table: TableUse,
     /// Shared fields of composed requests that are in that table.
-    pub(super) told: Told,
+    pub(super) told: TabledFields,
     /// Index of the connection among the worker's connections.
     pub(super) slot: u32,
     /// Size limit that the server sets for its table of our fields, in bytes as HPACK counts them.
@@ -83,8 +83,8 @@ impl<C: Content> Default for H2Conn<C> {
             most_frame: frame::MOST as u32,
             most_streams: u32::MAX,
             blocked: VecDeque::new(),
-            table: Table::default(),
-            told: Told::default(),
+            table: TableUse::default(),
+            told: TabledFields::default(),
             slot: 0,
             table_size: TABLE_SIZE,
             idle_frames: 0,
@@ -98,13 +98,13 @@ impl<C: Content> Default for H2Conn<C> {
 #[derive(Debug, Default)]
 struct KnownBlock<F> {
     bytes: Vec<u8>,
-    section: Section<F>,
+    section: HeaderSection<F>,
     version: u64,
 }
 
 /// A header block that goes on in the next frame.
 #[derive(Debug)]
-struct Block {
+struct HeaderBlock {
     stream: u32,
     bytes: Vec<u8>,
     end: bool,
@@ -203,7 +203,7 @@ impl<C: Content> H2Conn<C> {
             let Some(first) = rest.first_chunk() else {
                 return Ok(at);
             };
-            let header = Header::parse(first);
+            let header = FrameHeader::parse(first);
             if !self.settled {
                 if first.starts_with(b"HTTP/1.") {
                     return Err(Fault::Malformed("the server speaks HTTP/1.1, not HTTP/2"));
@@ -241,7 +241,7 @@ impl<C: Content> H2Conn<C> {
 
     fn frame(
         &mut self,
-        header: Header,
+        header: FrameHeader,
         payload: &[u8],
         turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<(), Fault> {

@@ -1,8 +1,8 @@
 //! Content of HTTP/2: HTTP alone, or a protocol on top of it.
 
-use super::head::Head;
+use super::head::H2Head;
 use crate::protocol::{
-    Answer, Booked, Difference, Ending, Events, Expect, Fault, Limits, Mismatch, Pace, Tag,
+    Answer, Booked, Difference, Ending, Events, Expect, Fault, Limits, Mismatch, NextSend, Tag,
 };
 use prony_record::{ByRequest, BySession};
 use std::fmt::Debug;
@@ -114,8 +114,8 @@ pub trait Content: Debug + 'static {
 
     /// Like [`Session::pace`](crate::protocol::Session::pace); `first` is the connection's first stream.
     #[inline]
-    fn pace(_state: &mut Self::State, _first: &mut Self::Reading, _slot: u32) -> Pace {
-        Pace::Now
+    fn pace(_state: &mut Self::State, _first: &mut Self::Reading, _slot: u32) -> NextSend {
+        NextSend::Now
     }
 
     /// Like [`Session::ended`](crate::protocol::Session::ended).
@@ -188,7 +188,7 @@ impl Content for Plain {
 
 /// A decoded header block: its HTTP part, and the fields of the protocol on top.
 #[derive(Debug, Default)]
-pub(super) struct Section<F> {
-    pub(super) head: Head,
+pub(super) struct HeaderSection<F> {
+    pub(super) head: H2Head,
     pub(super) fields: F,
 }

@@ -40,7 +40,7 @@ pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// A frame's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct FrameHeader {
     /// Length of the payload, in bytes.
     pub(super) length: usize,
     pub(super) kind: u8,
@@ -48,7 +48,7 @@ pub(super) struct Header {
     pub(super) stream: u32,
 }
 
-impl Header {
+impl FrameHeader {
     /// From the first nine bytes.
     #[inline]
     pub(super) fn parse(bytes: &[u8; HEADER]) -> Self {

@@ -2,7 +2,7 @@
 
 /// The header section of an answer, an interim one, or trailers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct H2Head {
     /// None in trailers.
     pub(super) status: Option<u16>,
     /// Content-Length.
@@ -14,7 +14,7 @@ pub(super) struct Head {
     pub(super) size: u32,
 }
 
-impl Head {
+impl H2Head {
     /// Takes note of a field.
     pub(super) fn field(&mut self, name: &[u8], value: &[u8]) {
         // No block is longer than the limit of heads, which a u32 holds many times.

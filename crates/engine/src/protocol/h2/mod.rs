@@ -28,7 +28,7 @@ mod text;
 
 pub use conn::H2Conn;
 pub use content::{Content, Plain};
-pub use hpack::{Decoder, Refusal};
+pub use hpack::{Decoder, HpackError};
 pub use probe::{H2ProbeError, probe};
 pub(in crate::protocol) use request::is_forbidden;
 pub use request::{ForbiddenField, H2Exchange};

@@ -1,6 +1,6 @@
 //! One connection before a load, so that what cannot work is said before it and in one line.
 
-use super::frame::{HEADER, Header, SETTINGS};
+use super::frame::{FrameHeader, HEADER, SETTINGS};
 use super::session::greet;
 use crate::remedy::Remedy;
 use crate::target::Target;
@@ -59,8 +59,8 @@ pub fn probe(target: &Target, timeout: Duration) -> Result<(), H2ProbeError> {
     };
     match first {
         Ok(first) if first.starts_with(b"HTTP/1.") => Err(H2ProbeError::Http1),
-        Ok(first) => match Header::parse(&first) {
-            Header {
+        Ok(first) => match FrameHeader::parse(&first) {
+            FrameHeader {
                 kind: SETTINGS,
                 flags: 0,
                 stream: 0,

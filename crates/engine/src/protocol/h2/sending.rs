@@ -8,7 +8,7 @@ use crate::protocol::Tag;
 
 /// Use of the server's table for requests' fields.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Table {
+pub(super) enum TableUse {
     /// No fields have been added to the table yet.
     #[default]
     Empty,
@@ -42,18 +42,18 @@ impl<C: Content> H2Conn<C> {
         }
         let end = it.body.is_empty();
         let ends = if end { frame::END_STREAM } else { 0 };
-        if self.table == Table::Empty && (!h2.alike || it.table > self.table_size) {
-            self.table = Table::Unused;
+        if self.table == TableUse::Empty && (!h2.alike || it.table > self.table_size) {
+            self.table = TableUse::Unused;
         }
         let block = match self.table {
-            Table::Empty => {
-                self.table = Table::Filled;
+            TableUse::Empty => {
+                self.table = TableUse::Filled;
                 &it.first
             }
-            Table::Filled => &it.again,
-            Table::Unused => &it.plain,
-            Table::Dropped => {
-                self.table = Table::Unused;
+            TableUse::Filled => &it.again,
+            TableUse::Unused => &it.plain,
+            TableUse::Dropped => {
+                self.table = TableUse::Unused;
                 // A table size update to 0 (RFC 7541, 4.2), then the fields.
                 let block = [&[0x20][..], &it.plain].concat();
                 put_block(&block, ends, id, out);

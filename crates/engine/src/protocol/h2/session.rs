@@ -6,7 +6,7 @@ use super::frame::{self, put_header, put_number, put_setting};
 use super::request::{H2Exchange, Prepared};
 use super::text::Heads;
 use crate::protocol::{
-    Booked, Ending, Events, Fault, HeadBytes, Limits, Pace, Progress, Session, Tag,
+    AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, Limits, NextSend, Session, Tag,
 };
 use prony_record::{ByRequest, BySession};
 
@@ -170,10 +170,10 @@ impl<C: Content> Session for H2<C> {
     }
 
     #[inline]
-    fn pace(&mut self, conn: &mut H2Conn<C>, slot: u32) -> Pace {
+    fn pace(&mut self, conn: &mut H2Conn<C>, slot: u32) -> NextSend {
         match C::rests(&self.state) {
             true => C::pace(&mut self.state, conn.streams.reading(0), slot),
-            false => Pace::Now,
+            false => NextSend::Now,
         }
     }
 
@@ -194,7 +194,7 @@ impl<C: Content> Session for H2<C> {
         self.header_bytes
     }
 
-    fn progress(&self, conn: &H2Conn<C>, tag: Tag) -> Progress {
+    fn progress(&self, conn: &H2Conn<C>, tag: Tag) -> AnswerProgress {
         conn.streams.progress(tag)
     }
 

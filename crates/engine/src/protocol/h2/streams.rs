@@ -1,6 +1,6 @@
 //! The streams of a connection: which are open, and which are not any more.
 
-use crate::protocol::{Progress, Tag};
+use crate::protocol::{AnswerProgress, Tag};
 use std::collections::VecDeque;
 
 /// A request in flight; `R` is what is kept of its answer while that comes.
@@ -31,7 +31,7 @@ pub(super) struct Stream<R> {
 
 /// State of a stream, looked up by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum StreamState {
     /// In flight, at this place.
     Open(usize),
     /// Given up by this side: the server may not know yet.
@@ -100,11 +100,11 @@ impl<R: Default> Streams<R> {
     }
 
     /// How much of the answer to a request in flight has come.
-    pub(super) fn progress(&self, tag: Tag) -> Progress {
+    pub(super) fn progress(&self, tag: Tag) -> AnswerProgress {
         match self.places.get(tag.index()) {
-            Some(stream) if stream.status == 0 => Progress::Nothing,
-            Some(stream) => Progress::Body(stream.body),
-            None => Progress::Unknown,
+            Some(stream) if stream.status == 0 => AnswerProgress::Nothing,
+            Some(stream) => AnswerProgress::Body(stream.body),
+            None => AnswerProgress::Unknown,
         }
     }
 
@@ -114,17 +114,17 @@ impl<R: Default> Streams<R> {
     }
 
     #[inline]
-    pub(super) fn find(&self, id: u32) -> Known {
+    pub(super) fn find(&self, id: u32) -> StreamState {
         if id.is_multiple_of(2) || id >= self.next() {
-            return Known::Never;
+            return StreamState::Never;
         }
         let place = id
             .checked_sub(self.first)
             .map_or(GONE, |beyond| self.order[beyond as usize / 2]);
         match place {
-            GONE if self.cancelled.contains(&id) => Known::Cancelled,
-            GONE => Known::Ended,
-            place => Known::Open(place as usize),
+            GONE if self.cancelled.contains(&id) => StreamState::Cancelled,
+            GONE => StreamState::Ended,
+            place => StreamState::Open(place as usize),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::hpack::{self, DYNAMIC, Form, OVERHEAD, TABLE_SIZE};
 use super::request::is_forbidden;
-use super::sending::Table;
+use super::sending::TableUse;
 
 /// Stands in a [sample](Heads::learn) where requests differ. No request has it in its head.
 pub(in crate::protocol) const DIFFERS: u8 = 0;
@@ -20,17 +20,17 @@ const PATH: usize = 4;
 pub(in crate::protocol) struct Heads {
     secure: bool,
     /// Methods, paths and the lines of fields that come again, as they stand in the text.
-    methods: Vec<(Vec<u8>, Known)>,
-    paths: Vec<(Vec<u8>, Known)>,
-    lines: Vec<(Vec<u8>, Known)>,
-    shared: Vec<Shared>,
+    methods: Vec<(Vec<u8>, PieceEncoding)>,
+    paths: Vec<(Vec<u8>, PieceEncoding)>,
+    lines: Vec<(Vec<u8>, PieceEncoding)>,
+    shared: Vec<SharedField>,
     /// Size of the shared fields in the server's table, in bytes as HPACK counts them.
     size: usize,
 }
 
 /// Encoding of a piece of a head.
 #[derive(Debug, Clone, Copy)]
-enum Known {
+enum PieceEncoding {
     /// HTTP/2 has no place for it.
     Nothing,
     /// A field of the static table.
@@ -41,7 +41,7 @@ enum Known {
 
 /// A field that comes again.
 #[derive(Debug)]
-struct Shared {
+struct SharedField {
     name: String,
     value: Vec<u8>,
     /// Encoded field for use without the table.
@@ -50,7 +50,7 @@ struct Shared {
 
 /// Shared fields that are in the server's table.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct TabledFields {
     /// By their places: the how manieth was added, from 1 on; 0 is not there.
     nth: Vec<u16>,
     count: u16,
@@ -67,7 +67,7 @@ impl Heads {
 
     /// Takes note of what comes again in heads like this one, which has [`DIFFERS`] in the place of what does not.
     pub(in crate::protocol) fn learn(&mut self, sample: &[u8]) {
-        let Some(head) = Head::of(sample) else {
+        let Some(head) = HeadParts::of(sample) else {
             return;
         };
         for (pseudo, value) in [(":method", head.method), (":path", head.target)] {
@@ -97,7 +97,7 @@ impl Heads {
                 name => name,
             };
             let known = match forbids(name, value) {
-                true => Some(Known::Nothing),
+                true => Some(PieceEncoding::Nothing),
                 false => self.known(name, value),
             };
             if let Some(known) = known {
@@ -107,16 +107,16 @@ impl Heads {
     }
 
     /// Returns the encoding of a field that comes again; None: the table has no room for it.
-    fn known(&mut self, name: &str, value: &[u8]) -> Option<Known> {
+    fn known(&mut self, name: &str, value: &[u8]) -> Option<PieceEncoding> {
         if let Some(index) = std::str::from_utf8(value)
             .ok()
             .and_then(|value| hpack::known(name, value))
         {
-            return Some(Known::Static(index));
+            return Some(PieceEncoding::Static(index));
         }
-        let same = |it: &Shared| it.name == name && it.value == value;
+        let same = |it: &SharedField| it.name == name && it.value == value;
         if let Some(place) = self.shared.iter().position(same) {
-            return Some(Known::Shared(place));
+            return Some(PieceEncoding::Shared(place));
         }
         let size = name.len() + value.len() + OVERHEAD;
         if self.size + size > TABLE_SIZE {
@@ -125,39 +125,39 @@ impl Heads {
         self.size += size;
         let mut literal = Vec::new();
         hpack::put(name, value, Form::Literal, &mut literal);
-        self.shared.push(Shared {
+        self.shared.push(SharedField {
             name: name.to_owned(),
             value: value.to_vec(),
             literal,
         });
-        Some(Known::Shared(self.shared.len() - 1))
+        Some(PieceEncoding::Shared(self.shared.len() - 1))
     }
 
     /// Appends the header block of a request whose head is this text, with its empty line.
     pub(super) fn encode(
         &self,
         text: &[u8],
-        told: &mut Told,
-        (table, table_size): (&mut Table, usize),
+        told: &mut TabledFields,
+        (table, table_size): (&mut TableUse, usize),
         out: &mut Vec<u8>,
     ) {
         match table {
-            Table::Empty if self.size > table_size => *table = Table::Unused,
-            Table::Empty => *table = Table::Filled,
-            Table::Dropped => {
+            TableUse::Empty if self.size > table_size => *table = TableUse::Unused,
+            TableUse::Empty => *table = TableUse::Filled,
+            TableUse::Dropped => {
                 // A table size update to 0 (RFC 7541, 4.2).
                 out.push(0x20);
-                *table = Table::Unused;
+                *table = TableUse::Unused;
             }
-            Table::Filled | Table::Unused => {}
+            TableUse::Filled | TableUse::Unused => {}
         }
-        let told = (*table == Table::Filled).then_some(told);
-        let mut block = Block {
+        let told = (*table == TableUse::Filled).then_some(told);
+        let mut block = BlockWriter {
             shared: &self.shared,
             told,
             out,
         };
-        let Some(head) = Head::of(text) else {
+        let Some(head) = HeadParts::of(text) else {
             return;
         };
         block.piece(&self.methods, head.method, METHOD);
@@ -182,26 +182,26 @@ impl Heads {
 }
 
 /// A header block that is being written.
-struct Block<'a> {
-    shared: &'a [Shared],
+struct BlockWriter<'a> {
+    shared: &'a [SharedField],
     /// None: the server's table is not used.
-    told: Option<&'a mut Told>,
+    told: Option<&'a mut TabledFields>,
     out: &'a mut Vec<u8>,
 }
 
-impl Block<'_> {
-    fn piece(&mut self, list: &[(Vec<u8>, Known)], value: &[u8], name: usize) {
+impl BlockWriter<'_> {
+    fn piece(&mut self, list: &[(Vec<u8>, PieceEncoding)], value: &[u8], name: usize) {
         match find(list, value) {
             Some(known) => self.known(known),
             None => self.named(name, value),
         }
     }
 
-    fn known(&mut self, known: Known) {
+    fn known(&mut self, known: PieceEncoding) {
         let place = match known {
-            Known::Nothing => return,
-            Known::Static(index) => return hpack::put_index(index, self.out),
-            Known::Shared(place) => place,
+            PieceEncoding::Nothing => return,
+            PieceEncoding::Static(index) => return hpack::put_index(index, self.out),
+            PieceEncoding::Shared(place) => place,
         };
         let it = &self.shared[place];
         let Some(told) = &mut self.told else {
@@ -235,14 +235,14 @@ impl Block<'_> {
 }
 
 /// The parts of a head.
-struct Head<'a> {
+struct HeadParts<'a> {
     method: &'a [u8],
     target: &'a [u8],
     /// The lines of the fields, each with its end.
     fields: &'a [u8],
 }
 
-impl<'a> Head<'a> {
+impl<'a> HeadParts<'a> {
     /// None where it has no request line.
     fn of(text: &'a [u8]) -> Option<Self> {
         let end = memchr::memmem::find(text, b"\r\n")?;
@@ -267,7 +267,7 @@ impl<'a> Head<'a> {
     }
 }
 
-fn find(list: &[(Vec<u8>, Known)], text: &[u8]) -> Option<Known> {
+fn find(list: &[(Vec<u8>, PieceEncoding)], text: &[u8]) -> Option<PieceEncoding> {
     let found = list.iter().find(|(known, _)| known == text);
     found.map(|&(_, known)| known)
 }
@@ -322,7 +322,7 @@ mod tests {
     fn heads_keep_their_fields_with_and_without_a_table() {
         let heads = heads();
         for table_size in [4096, 64] {
-            let (mut told, mut table) = (Told::default(), Table::default());
+            let (mut told, mut table) = (TabledFields::default(), TableUse::default());
             let mut decoder = Decoder::default();
             let mut lengths = Vec::new();
             for nth in 0..4 {
@@ -346,7 +346,7 @@ mod tests {
                     lengths.push(block.len());
                 }
             }
-            assert_eq!(table == Table::Filled, table_size == 4096);
+            assert_eq!(table == TableUse::Filled, table_size == 4096);
             // All of the second kind comes again.
             assert_eq!(lengths[7] == 6, table_size == 4096, "{lengths:?}");
         }
@@ -355,11 +355,11 @@ mod tests {
     #[test]
     fn a_table_that_is_taken_away_is_not_used() {
         let heads = heads();
-        let (mut told, mut table) = (Told::default(), Table::default());
+        let (mut told, mut table) = (TabledFields::default(), TableUse::default());
         let mut decoder = Decoder::default();
         for nth in 0..3 {
             if nth == 1 {
-                table = Table::Dropped;
+                table = TableUse::Dropped;
             }
             let mut block = Vec::new();
             heads.encode(
@@ -376,7 +376,7 @@ mod tests {
     #[test]
     fn what_was_not_learnt_is_sent_too() {
         let text = "DELETE /x HTTP/1.1\r\nhOST: a\r\nTE: gzip\r\nX-Y:  z \r\nCookie: a=b; c=d\r\n\r\nbody: 1\r\n";
-        let (mut told, mut table) = (Told::default(), Table::default());
+        let (mut told, mut table) = (TabledFields::default(), TableUse::default());
         let mut block = Vec::new();
         Heads::new(false).encode(text.as_bytes(), &mut told, (&mut table, 4096), &mut block);
         assert_eq!(

@@ -10,7 +10,7 @@ const KNOWN_HEAD: usize = 1024;
 /// Where in an answer a connection is. `Default`: before its first byte.
 #[derive(Debug, Default)]
 pub struct HttpState {
-    phase: Phase,
+    phase: AnswerPhase,
     /// The beginning of a head, chunk-size line or trailer that came in pieces.
     partial: Vec<u8>,
     status: u16,
@@ -23,7 +23,7 @@ pub struct HttpState {
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum AnswerPhase {
     #[default]
     Head,
     /// Bytes of the body that are still to come.
@@ -39,7 +39,7 @@ enum Phase {
 
 /// How much of an answer has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum AnswerProgress {
     /// The protocol does not say.
     Unknown,
     /// Not a byte.
@@ -55,12 +55,12 @@ pub enum Progress {
 impl HttpState {
     /// How much of the answer has come that is being read.
     #[must_use]
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> AnswerProgress {
         match self.phase {
-            Phase::Head if self.partial.is_empty() => Progress::Nothing,
-            Phase::Head => Progress::Head,
-            Phase::UntilClose => Progress::Endless(self.body),
-            _ => Progress::Body(self.body),
+            AnswerPhase::Head if self.partial.is_empty() => AnswerProgress::Nothing,
+            AnswerPhase::Head => AnswerProgress::Head,
+            AnswerPhase::UntilClose => AnswerProgress::Endless(self.body),
+            _ => AnswerProgress::Body(self.body),
         }
     }
 }
@@ -159,34 +159,34 @@ impl HttpReader {
         loop {
             let rest = &bytes[used..];
             match state.phase {
-                Phase::Head => {
+                AnswerPhase::Head => {
                     let Some(n) = self.head(state, rest, to_head, expect, keep)? else {
                         return Ok((bytes.len(), None));
                     };
                     used += n;
-                    if state.phase == Phase::Length(0) {
+                    if state.phase == AnswerPhase::Length(0) {
                         return Ok((used, Some(finish(state, expect))));
                     }
                 }
-                Phase::Length(left) | Phase::ChunkData(left) => {
+                AnswerPhase::Length(left) | AnswerPhase::ChunkData(left) => {
                     let n = usize::try_from(left).map_or(rest.len(), |left| left.min(rest.len()));
                     self.body(state, &rest[..n], expect, keep)?;
                     used += n;
                     let left = left - n as u64;
                     match state.phase {
-                        Phase::Length(_) if left == 0 => {
+                        AnswerPhase::Length(_) if left == 0 => {
                             return Ok((used, Some(finish(state, expect))));
                         }
-                        Phase::Length(_) => state.phase = Phase::Length(left),
-                        _ if left == 0 => state.phase = Phase::ChunkEnd,
-                        _ => state.phase = Phase::ChunkData(left),
+                        AnswerPhase::Length(_) => state.phase = AnswerPhase::Length(left),
+                        _ if left == 0 => state.phase = AnswerPhase::ChunkEnd,
+                        _ => state.phase = AnswerPhase::ChunkData(left),
                     }
                 }
-                Phase::UntilClose => {
+                AnswerPhase::UntilClose => {
                     self.body(state, rest, expect, keep)?;
                     used = bytes.len();
                 }
-                Phase::ChunkSize => {
+                AnswerPhase::ChunkSize => {
                     let Some(n) = self.line(state, rest, "a chunk-size line")? else {
                         return Ok((bytes.len(), None));
                     };
@@ -195,12 +195,12 @@ impl HttpReader {
                         .ok_or(Fault::Malformed("a chunk size is not a hexadecimal number"))?;
                     state.partial.clear();
                     state.phase = if size == 0 {
-                        Phase::Trailer(Trailer::default())
+                        AnswerPhase::Trailer(Trailer::default())
                     } else {
-                        Phase::ChunkData(size)
+                        AnswerPhase::ChunkData(size)
                     };
                 }
-                Phase::ChunkEnd => {
+                AnswerPhase::ChunkEnd => {
                     let Some(n) = self.line(state, rest, "the end of a chunk")? else {
                         return Ok((bytes.len(), None));
                     };
@@ -209,9 +209,9 @@ impl HttpReader {
                         return Err(Fault::Malformed("a chunk is longer than its size says"));
                     }
                     state.partial.clear();
-                    state.phase = Phase::ChunkSize;
+                    state.phase = AnswerPhase::ChunkSize;
                 }
-                Phase::Trailer(so_far) => {
+                AnswerPhase::Trailer(so_far) => {
                     let Some(n) = self.line(state, rest, "a line of the trailer section")? else {
                         return Ok((bytes.len(), None));
                     };
@@ -220,7 +220,7 @@ impl HttpReader {
                     state.partial.clear();
                     match whole {
                         None => return Ok((used, Some(finish(state, expect)))),
-                        Some(so_far) => state.phase = Phase::Trailer(so_far),
+                        Some(so_far) => state.phase = AnswerPhase::Trailer(so_far),
                     }
                 }
             }
@@ -232,7 +232,7 @@ impl HttpReader {
 
     /// The server has closed: an answer that ends with the connection is complete.
     pub fn end(&mut self, state: &mut HttpState, expect: &Expect) -> Option<Answer> {
-        (state.phase == Phase::UntilClose).then(|| finish(state, expect))
+        (state.phase == AnswerPhase::UntilClose).then(|| finish(state, expect))
     }
 
     /// Reads a head, skipping interim ones (1xx but 101). `None`: all bytes are used and more are needed.
@@ -409,16 +409,16 @@ fn begin(state: &mut HttpState, head: Head, to_head: bool, limits: Limits) -> Re
     state.to_head = to_head;
     let bodiless = to_head || matches!(head.status, 204 | 304);
     state.phase = match head.framing {
-        _ if bodiless => Phase::Length(0),
+        _ if bodiless => AnswerPhase::Length(0),
         Framing::Length(n) if n > limits.body => {
             return Err(Fault::TooLong {
                 part: "the body",
                 limit: limits.body,
             });
         }
-        Framing::Length(n) => Phase::Length(n),
-        Framing::Chunked => Phase::ChunkSize,
-        Framing::UntilClose => Phase::UntilClose,
+        Framing::Length(n) => AnswerPhase::Length(n),
+        Framing::Chunked => AnswerPhase::ChunkSize,
+        Framing::UntilClose => AnswerPhase::UntilClose,
     };
     Ok(())
 }
@@ -433,11 +433,11 @@ fn finish(state: &mut HttpState, expect: &Expect) -> Answer {
     let answer = Answer {
         status: state.status,
         wrong,
-        last: state.close || state.phase == Phase::UntilClose,
+        last: state.close || state.phase == AnswerPhase::UntilClose,
         body: state.body,
     };
     // `partial` is kept: it is empty here, but owns its memory for the next fragmented answer.
-    state.phase = Phase::Head;
+    state.phase = AnswerPhase::Head;
     state.body = 0;
     state.difference = None;
     answer

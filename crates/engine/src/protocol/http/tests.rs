@@ -1,6 +1,6 @@
 use super::*;
 use crate::protocol::Difference;
-use crate::protocol::seen::Seen;
+use crate::protocol::seen::RecordedEvents;
 use crate::protocol::{Answer, Mismatch};
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn feed(
     for _ in 0..requests {
         http.request(&mut conn, 0, Fifo, &mut Vec::new());
     }
-    let mut seen = Seen::default();
+    let mut seen = RecordedEvents::default();
     let mut cuts = cuts.iter().cycle();
     let mut rest = wire;
     while !rest.is_empty() {
@@ -409,7 +409,7 @@ fn several_requests_take_turns_and_each_has_its_own_expectation() {
         lines,
         ["GET /b HTTP/1.1", "GET /a HTTP/1.1", "GET /b HTTP/1.1"]
     );
-    let mut seen = Seen::default();
+    let mut seen = RecordedEvents::default();
     for body in ["/b", "/b", "/b"] {
         let wire = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{body}");
         http.received(&mut conn, 1, wire.as_bytes(), &mut out, &mut seen)
@@ -446,12 +446,12 @@ fn requests_are_written_as_rfc_9112_says() {
 
 /// Keeps everything that it is shown.
 #[derive(Default)]
-struct Kept {
+struct CapturedAnswer {
     head: Vec<u8>,
     body: Vec<u8>,
 }
 
-impl Keep for Kept {
+impl Keep for CapturedAnswer {
     fn head(&mut self, bytes: &[u8]) {
         self.head.extend_from_slice(bytes);
     }
@@ -477,7 +477,7 @@ fn head_and_body_can_be_kept_however_they_come() {
     for size in 1..=wire.len() {
         let mut reader = HttpReader::new(Limits::default());
         let mut state = HttpState::default();
-        let mut kept = Kept::default();
+        let mut kept = CapturedAnswer::default();
         let mut answers = Vec::new();
         for mut piece in wire.chunks(size) {
             while !piece.is_empty() {
@@ -512,7 +512,7 @@ fn a_raw_request_is_sent_as_it_is() {
     let mut out = Vec::new();
     http.request(&mut conn, 0, Fifo, &mut out);
     assert_eq!(out, raw.as_bytes());
-    let mut seen = Seen::default();
+    let mut seen = RecordedEvents::default();
     let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
     http.received(&mut conn, 0, wire, &mut out, &mut seen)
         .unwrap();
@@ -607,24 +607,30 @@ fn a_polite_end_of_an_idle_connection_is_no_riddle() {
 #[test]
 fn how_far_an_answer_has_come() {
     for (wire, expected) in [
-        (&b""[..], Progress::Nothing),
-        (b"HTTP/1.1 2", Progress::Head),
+        (&b""[..], AnswerProgress::Nothing),
+        (b"HTTP/1.1 2", AnswerProgress::Head),
         (
             b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
-            Progress::Body(0),
+            AnswerProgress::Body(0),
         ),
         (
             b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel",
-            Progress::Body(3),
+            AnswerProgress::Body(3),
         ),
-        (b"HTTP/1.1 200 OK\r\n\r\nstream", Progress::Endless(6)),
+        (b"HTTP/1.1 200 OK\r\n\r\nstream", AnswerProgress::Endless(6)),
     ] {
         let mut it = http(Expect::default());
         let mut conn = HttpConn::default();
         it.request(&mut conn, 0, Fifo, &mut Vec::new());
         if !wire.is_empty() {
-            it.received(&mut conn, 0, wire, &mut Vec::new(), &mut Seen::default())
-                .unwrap();
+            it.received(
+                &mut conn,
+                0,
+                wire,
+                &mut Vec::new(),
+                &mut RecordedEvents::default(),
+            )
+            .unwrap();
         }
         assert_eq!(
             it.progress(&conn, Fifo),

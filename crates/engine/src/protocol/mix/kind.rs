@@ -9,8 +9,8 @@ use super::{MILLION, Mix, MixRequest};
 use crate::protocol::encoding::Encoding;
 use crate::protocol::http::asks_to_close;
 use crate::protocol::{
-    Answer, Booked, Difference, Ending, Expect, Fault, HttpReader, HttpState, Keep, Mismatch,
-    Progress,
+    Answer, AnswerProgress, Booked, Difference, Ending, Expect, Fault, HttpReader, HttpState, Keep,
+    Mismatch,
 };
 use prony_record::{ByRequest, Encoded};
 use rand::{RngExt, SeedableRng};
@@ -18,7 +18,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A kind of request, ready to be sent and judged.
 #[derive(Debug)]
-pub(super) struct Kind {
+pub(super) struct RequestKind {
     pub(super) name: String,
     pub(super) template: Template,
     share: f64,
@@ -51,7 +51,7 @@ pub struct MixConn {
 
 impl MixConn {
     /// How much of the answer to the oldest request has come.
-    pub(super) fn progress(&self) -> Progress {
+    pub(super) fn progress(&self) -> AnswerProgress {
         self.state.progress()
     }
 
@@ -64,7 +64,7 @@ impl MixConn {
 }
 
 /// An answer that has come whole.
-pub(super) struct Judged {
+pub(super) struct JudgedAnswer {
     /// Kind of the request, by its place in the mix.
     pub(super) kind: usize,
     /// Why the answer is wrong, with the request; None if it is right.
@@ -84,7 +84,7 @@ struct Coded {
 /// All kinds of a mix.
 #[derive(Debug)]
 pub struct Kinds {
-    all: Vec<Kind>,
+    all: Vec<RequestKind>,
     /// How many of a million answers have their bodies searched.
     sample: u32,
     /// Bodies are decoded, to at most so many bytes.
@@ -93,7 +93,7 @@ pub struct Kinds {
     dice: Xoshiro256PlusPlus,
 }
 
-impl Kind {
+impl RequestKind {
     fn new(request: &MixRequest, mix: &Mix) -> Self {
         let head = request.method == "HEAD";
         let checks = Checks::new(&request.expected);
@@ -116,7 +116,11 @@ impl Kinds {
     /// The kinds of a mix; `seed` is a worker's own.
     pub(super) fn new(mix: &Mix, seed: u64) -> Self {
         Self {
-            all: mix.requests.iter().map(|it| Kind::new(it, mix)).collect(),
+            all: mix
+                .requests
+                .iter()
+                .map(|it| RequestKind::new(it, mix))
+                .collect(),
             sample: mix.sample,
             decodes: mix.decodes.then_some(mix.limits.body),
             dice: Xoshiro256PlusPlus::seed_from_u64(seed.rotate_left(32)),
@@ -125,7 +129,7 @@ impl Kinds {
 
     /// The kind in this place.
     #[inline]
-    pub(super) fn get(&self, kind: usize) -> &Kind {
+    pub(super) fn get(&self, kind: usize) -> &RequestKind {
         &self.all[kind]
     }
 
@@ -211,7 +215,7 @@ impl Kinds {
             reader: &mut kind.reader,
             state: &mut conn.state,
             expect: &kind.expect,
-            look: Look {
+            look: AnswerInspector {
                 checks: &mut kind.checks,
                 wrong: &mut conn.wrong,
                 head: (head || self.decodes.is_some()).then_some(&mut conn.head),
@@ -294,7 +298,7 @@ impl Kinds {
         answer: &mut Answer,
         surplus: Option<&Fault>,
         redirect: bool,
-    ) -> Judged {
+    ) -> JudgedAnswer {
         let encoded = match self.decodes {
             Some(limit) if !redirect => self.decode(conn, answer, limit),
             _ => None,
@@ -319,7 +323,7 @@ impl Kinds {
         answer.wrong = wrong
             .as_deref()
             .map(|text| Mismatch::Stated(text.to_owned().into_boxed_str()));
-        Judged {
+        JudgedAnswer {
             kind: flight.kind as usize,
             wrong,
             status: answer.status,
@@ -377,7 +381,7 @@ impl Kinds {
 
     /// Books an answer for its kind; its request is not in flight any more.
     #[inline]
-    pub(super) fn book(&mut self, conn: &mut MixConn, judged: Judged, booked: Booked) {
+    pub(super) fn book(&mut self, conn: &mut MixConn, judged: JudgedAnswer, booked: Booked) {
         conn.flights.pop();
         conn.body.clear();
         let tally = &mut self.all[judged.kind].tally;
@@ -393,7 +397,7 @@ impl Kinds {
         conn: &mut MixConn,
         booked: Booked,
         ending: Ending,
-    ) -> Option<&Kind> {
+    ) -> Option<&RequestKind> {
         if conn.flights.is_empty() {
             return None;
         }
@@ -412,7 +416,7 @@ impl Kinds {
 
     /// Returns the results of each kind. Counting starts anew after that.
     pub(super) fn seen(&mut self) -> Vec<ByRequest> {
-        let seen = |kind: &mut Kind| {
+        let seen = |kind: &mut RequestKind| {
             let tally = std::mem::replace(&mut kind.tally, Tally::new());
             tally.seen(&kind.name, kind.share)
         };
@@ -444,11 +448,11 @@ struct Looking<'a> {
     reader: &'a mut HttpReader,
     state: &'a mut HttpState,
     expect: &'a Expect,
-    look: Look<'a>,
+    look: AnswerInspector<'a>,
 }
 
 /// Looks at the parts of an answer while it is read.
-struct Look<'a> {
+struct AnswerInspector<'a> {
     checks: &'a mut Checks,
     wrong: &'a mut Option<String>,
     head: Option<&'a mut Vec<u8>>,
@@ -457,7 +461,7 @@ struct Look<'a> {
     body: Option<&'a mut Vec<u8>>,
 }
 
-impl Keep for Look<'_> {
+impl Keep for AnswerInspector<'_> {
     #[inline]
     fn head(&mut self, bytes: &[u8]) {
         if !self.checks.head_is_known(bytes) {

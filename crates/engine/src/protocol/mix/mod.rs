@@ -26,11 +26,12 @@ mod tests;
 use super::encoding::ACCEPTED;
 use super::http::unasked;
 use super::{
-    Answer, Booked, Ending, Events, Expect, Fault, Fifo, HttpRequest, Limits, Progress, Session,
+    Answer, AnswerProgress, Booked, Ending, Events, Expect, Fault, Fifo, HttpRequest, Limits,
+    Session,
 };
 use crate::schedule::Share;
 use kind::Kinds;
-use order::Order;
+use order::KindOrder;
 use prony_record::ByRequest;
 use recorded::Recording;
 use serde::{Deserialize, Serialize};
@@ -41,12 +42,12 @@ pub use judge::{Expected, JsonPath, JsonValue};
 pub use kind::MixConn;
 pub use order::{CYCLE, Shares, exact_shares};
 pub use over_h2::{Carried, MixH2, OverH2, over_h2};
-pub use own::{Own, Part};
+pub use own::{Own, ResponsePart};
 pub use recorded::{Recorded, RecordedRequest};
 pub use schema::Schema;
-pub use table::{Column, Table};
+pub use table::{Column, ValueTable};
 pub use template::{Piece, Written, text};
-pub use user::{Origin, Take, Think};
+pub use user::{Take, Think, ValueOrigin};
 pub use users::{MixSession, MixStep, UserConn, Users};
 
 /// One of this number is the unit of [`Mix::sample`].
@@ -87,7 +88,7 @@ pub struct Mix {
     /// The kinds, at least one.
     pub requests: Vec<MixRequest>,
     /// The tables, by their places in [`Piece::Row`].
-    pub tables: Vec<Table>,
+    pub tables: Vec<ValueTable>,
     /// How the shares are kept.
     pub shares: Shares,
     /// How many of a million answers have their bodies searched.
@@ -188,7 +189,7 @@ impl Mix {
 #[derive(Debug)]
 pub struct Mixed {
     kinds: Kinds,
-    order: Order,
+    order: KindOrder,
     recording: Option<Recording>,
     filler: Filler,
     /// Requests that a server has left out, the next one last.
@@ -221,7 +222,7 @@ impl Mixed {
         filler.remember(kinds.places());
         Self {
             kinds,
-            order: Order::new(&weights, mix.shares, own),
+            order: KindOrder::new(&weights, mix.shares, own),
             recording: None,
             filler,
             again: Vec::new(),
@@ -238,7 +239,7 @@ impl Mixed {
 
     /// Sends this kind (by its place) from now on, and no other.
     pub fn only(&mut self, kind: usize) {
-        self.order = Order::only(kind);
+        self.order = KindOrder::only(kind);
     }
 
     /// The next `{{seq}}` is this, instead of 1.
@@ -353,7 +354,7 @@ impl Session for Mixed {
         self.kinds.first_head()
     }
 
-    fn progress(&self, conn: &MixConn, _: Fifo) -> Progress {
+    fn progress(&self, conn: &MixConn, _: Fifo) -> AnswerProgress {
         conn.progress()
     }
 

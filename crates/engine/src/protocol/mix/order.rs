@@ -40,7 +40,7 @@ pub fn exact_shares(weights: &[u32]) -> Vec<u32> {
 
 /// The order of kinds.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum KindOrder {
     /// One and the same cycle again and again: so every stretch of its length has the same shares.
     Cycle { places: Vec<u32>, next: usize },
     /// Drawn by cumulative weights.
@@ -50,7 +50,7 @@ pub(super) enum Order {
     },
 }
 
-impl Order {
+impl KindOrder {
     /// With these weights, at least one of them above 0.
     pub(super) fn new(weights: &[u32], shares: Shares, seed: u64) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed.rotate_left(16));

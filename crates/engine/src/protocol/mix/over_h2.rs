@@ -9,7 +9,8 @@ use super::users::UserConn;
 use super::{Mix, MixConn, Mixed, Users};
 use crate::protocol::h2::{Content, ForbiddenField, H2, Heads, WINDOW, is_forbidden};
 use crate::protocol::{
-    Answer, Booked, Difference, Ending, Events, Fault, Fifo, Limits, Mismatch, Pace, Session, Tag,
+    Answer, Booked, Difference, Ending, Events, Fault, Fifo, Limits, Mismatch, NextSend, Session,
+    Tag,
 };
 use prony_record::{ByRequest, BySession};
 use serde::{Deserialize, Serialize};
@@ -75,7 +76,7 @@ impl<C: Default> Default for Streamed<C> {
 
 /// A header section as a head of HTTP/1.1.
 #[derive(Debug, Default)]
-pub struct Section {
+pub struct TextSection {
     head: Vec<u8>,
     fields: usize,
 }
@@ -113,7 +114,7 @@ impl Events<Fifo> for Unheard {
 
 impl<S: Carried> Content for OverH2<S> {
     type Expect = ();
-    type Fields = Section;
+    type Fields = TextSection;
     type Reading = Streamed<S::Conn>;
     type State = S;
 
@@ -140,7 +141,7 @@ impl<S: Carried> Content for OverH2<S> {
         reading.text.starts_with(b"HEAD ")
     }
 
-    fn field(fields: &mut Section, name: &[u8], value: &[u8]) {
+    fn field(fields: &mut TextSection, name: &[u8], value: &[u8]) {
         let mut write =
             |line: &[&[u8]]| line.iter().for_each(|it| fields.head.extend_from_slice(it));
         match name {
@@ -152,11 +153,11 @@ impl<S: Carried> Content for OverH2<S> {
         }
     }
 
-    fn fields_end(fields: &mut Section) {
+    fn fields_end(fields: &mut TextSection) {
         fields.head.extend_from_slice(b"\r\n");
     }
 
-    fn section(state: &mut S, reading: &mut Self::Reading, fields: &Section) {
+    fn section(state: &mut S, reading: &mut Self::Reading, fields: &TextSection) {
         // The second one is trailers, of which nothing is expected.
         if !std::mem::replace(&mut reading.headed, true) {
             let (head, _) = state.needs(&reading.inner);
@@ -220,7 +221,7 @@ impl<S: Carried> Content for OverH2<S> {
         state.rests()
     }
 
-    fn pace(state: &mut S, first: &mut Self::Reading, slot: u32) -> Pace {
+    fn pace(state: &mut S, first: &mut Self::Reading, slot: u32) -> NextSend {
         state.pace(&mut first.inner, slot)
     }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Own {
     /// Part of the answer that is compared.
-    pub part: Part,
+    pub part: ResponsePart,
     /// Expected content of the part. Its values are the same each time within one request: rows of tables, the
     /// request's number, and values that were named or taken.
     pub text: Vec<Piece>,
@@ -20,7 +20,7 @@ pub struct Own {
 /// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Part {
+pub enum ResponsePart {
     /// The value of this header field.
     Header(String),
     /// The whole body.
@@ -55,20 +55,23 @@ impl Owns {
     }
 
     /// Each with what it must be.
-    fn each<'a>(&'a self, values: &'a Column) -> impl Iterator<Item = (&'a Part, &'a [u8])> {
+    fn each<'a>(
+        &'a self,
+        values: &'a Column,
+    ) -> impl Iterator<Item = (&'a ResponsePart, &'a [u8])> {
         let own = self.0.iter().enumerate();
         own.map(|(at, own)| (&own.part, values.value(at)))
     }
 
     /// Describes the first wrong header field of a head; None if all are right.
     pub(super) fn head(&self, head: &[u8], values: &Column) -> Option<String> {
-        let is_field = |own: &Own| matches!(own.part, Part::Header(_));
+        let is_field = |own: &Own| matches!(own.part, ResponsePart::Header(_));
         if !self.0.iter().any(is_field) {
             return None;
         }
         with_fields(head, |fields| {
             self.each(values).find_map(|(part, expected)| match part {
-                Part::Header(name) => wrong_field(fields, name, Some(expected)),
+                ResponsePart::Header(name) => wrong_field(fields, name, Some(expected)),
                 _ => None,
             })
         })
@@ -78,12 +81,12 @@ impl Owns {
     pub(super) fn text(&self, body: &[u8], values: &Column) -> Option<String> {
         self.each(values).find_map(|(part, expected)| {
             let (right, what) = match part {
-                Part::Body => (body == expected, "the body"),
-                Part::Contains => {
+                ResponsePart::Body => (body == expected, "the body"),
+                ResponsePart::Contains => {
                     let found = memchr::memmem::find(body, expected).is_some();
                     (found, "a body that contains")
                 }
-                Part::Header(_) | Part::Json(_) => return None,
+                ResponsePart::Header(_) | ResponsePart::Json(_) => return None,
             };
             let expected = expected.escape_ascii();
             let wrong = || format!("expected {what} \"{expected}\", found {}", shown(body));
@@ -93,13 +96,17 @@ impl Owns {
 
     /// Must the body be JSON?
     pub(super) fn has_json(&self) -> bool {
-        self.0.iter().any(|own| matches!(own.part, Part::Json(_)))
+        self.0
+            .iter()
+            .any(|own| matches!(own.part, ResponsePart::Json(_)))
     }
 
     /// Describes what is wrong with a body as JSON; None if it is right.
     pub(super) fn json(&self, place: (&Value, &[u8]), values: &Column) -> Option<String> {
         self.each(values).find_map(|(part, expected)| match part {
-            Part::Json(path) => path.wrong(place, || as_json(expected), |it| is(it, expected)),
+            ResponsePart::Json(path) => {
+                path.wrong(place, || as_json(expected), |it| is(it, expected))
+            }
             _ => None,
         })
     }

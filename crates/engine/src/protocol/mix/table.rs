@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Rows of values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Table {
+pub struct ValueTable {
     /// Name of the table: its file.
     pub name: String,
     /// The columns that are used, all of one length and not empty.

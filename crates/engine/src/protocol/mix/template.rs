@@ -1,7 +1,7 @@
 //! Requests with values in them: compiled once to pieces, and filled without an interpreter.
 
 use super::MixRequest;
-use super::table::{Column, Table};
+use super::table::{Column, ValueTable};
 use crate::protocol::h2::DIFFERS;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -292,15 +292,15 @@ pub(super) struct Filler {
 /// Where a worker is in a table. Workers take rows in turns.
 #[derive(Debug)]
 struct Cursor {
-    table: Table,
+    table: ValueTable,
     rows: usize,
     row: usize,
     next: usize,
 }
 
 impl Filler {
-    pub(super) fn new(tables: Vec<Table>, seed: u64, worker: u32, workers: u32) -> Self {
-        let cursor = |table: Table| {
+    pub(super) fn new(tables: Vec<ValueTable>, seed: u64, worker: u32, workers: u32) -> Self {
+        let cursor = |table: ValueTable| {
             let rows = table.columns.first().map_or(0, Column::len);
             let first = worker as usize;
             Cursor {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::protocol::Pace;
-use crate::protocol::seen::Seen;
+use crate::protocol::NextSend;
+use crate::protocol::seen::RecordedEvents;
 use proptest::prelude::*;
 
 mod encoded;
@@ -29,7 +29,7 @@ fn column(values: &[&str]) -> Column {
     column
 }
 
-fn mix(requests: Vec<MixRequest>, tables: Vec<Table>) -> Mix {
+fn mix(requests: Vec<MixRequest>, tables: Vec<ValueTable>) -> Mix {
     Mix {
         requests,
         tables,
@@ -71,7 +71,7 @@ proptest! {
             let exact = f64::from(weight) * f64::from(CYCLE) / sum;
             prop_assert!((f64::from(count) - exact).abs() < 1.0, "{} {}", count, exact);
         }
-        let mut order = Order::new(&weights, Shares::Exact, seed);
+        let mut order = KindOrder::new(&weights, Shares::Exact, seed);
         let mut seen = vec![0; weights.len()];
         (0..from).for_each(|_| { order.next(); });
         (0..CYCLE).for_each(|_| seen[order.next()] += 1);
@@ -97,7 +97,7 @@ proptest! {
                 format!("HTTP/1.1 200 OK\r\nX-Kind: {kind}\r\nContent-Length: {}\r\n\r\n{kind}", kind.len()).as_bytes(),
             );
         }
-        let (mut seen, mut rest, mut cuts) = (Seen::default(), &wire[..], cuts.iter().cycle());
+        let (mut seen, mut rest, mut cuts) = (RecordedEvents::default(), &wire[..], cuts.iter().cycle());
         while !rest.is_empty() {
             let (piece, tail) = rest.split_at((*cuts.next().unwrap()).min(rest.len()));
             prop_assert!(mixed.received(&mut conn, 0, piece, &mut Vec::new(), &mut seen).is_ok());
@@ -113,7 +113,7 @@ proptest! {
 #[cfg_attr(miri, ignore = "takes too long")]
 fn drawn_shares_pass_a_chi_square_test() {
     let weights = [50, 30, 15, 4, 1];
-    let mut order = Order::new(&weights, Shares::Random, 7);
+    let mut order = KindOrder::new(&weights, Shares::Random, 7);
     let mut seen = [0.0; 5];
     let n = 200_000.0;
     (0..200_000).for_each(|_| seen[order.next()] += 1.0);
@@ -131,7 +131,7 @@ fn drawn_shares_pass_a_chi_square_test() {
 }
 
 fn templated() -> Mix {
-    let table = Table {
+    let table = ValueTable {
         name: "users.csv".into(),
         columns: vec![column(&["ann", "bob", "eve"]), column(&["1", "2", "3"])],
         once: false,
@@ -212,7 +212,7 @@ fn workers_share_rows_and_numbers() {
         column: 0,
     };
     let plan = |once| {
-        let table = Table {
+        let table = ValueTable {
             name: "t".into(),
             columns: vec![column(&["a", "b", "c", "d", "e"])],
             once,
@@ -225,7 +225,7 @@ fn workers_share_rows_and_numbers() {
     assert_eq!(of(1), ["/b2", "/d4", "/a6", "/c8"]);
     for (worker, n) in [(0, 3), (1, 2)] {
         let mut once = Mixed::new(&plan(true), 1, worker, 2);
-        let (mut conn, mut seen) = (MixConn::default(), Seen::default());
+        let (mut conn, mut seen) = (MixConn::default(), RecordedEvents::default());
         for _ in 0..n {
             assert!(!once.ended() && once.accepts(&conn));
             once.request(&mut conn, 0, Fifo, &mut Vec::new());
@@ -250,7 +250,7 @@ fn judged(expected: Expected, answer: &str) -> Option<String> {
     let mut get = request("get", vec![text("/a?b")], 1);
     get.expected = expected;
     let mut mixed = Mixed::new(&mix(vec![get], Vec::new()), 1, 0, 1);
-    let (mut conn, mut seen) = (MixConn::default(), Seen::default());
+    let (mut conn, mut seen) = (MixConn::default(), RecordedEvents::default());
     mixed.request(&mut conn, 0, Fifo, &mut Vec::new());
     let bytes = answer.replace('\n', "\r\n");
     mixed
@@ -405,7 +405,7 @@ fn shop() -> Mix {
     let token = Take {
         value: 0,
         name: "token".into(),
-        origin: Origin::Json("$.t".into(), "/t".into()),
+        origin: ValueOrigin::Json("$.t".into(), "/t".into()),
     };
     let session = MixSession {
         name: "buyer".into(),
@@ -416,7 +416,7 @@ fn shop() -> Mix {
             step(1, Vec::new(), Think::None),
         ],
     };
-    let table = Table {
+    let table = ValueTable {
         name: "t".into(),
         columns: vec![column(&["ann", "bob"])],
         once: false,
@@ -434,7 +434,12 @@ fn row(column: usize) -> Piece {
 }
 
 /// Sends the next request of slot 0, and gives its text; then the answer comes.
-fn exchange(users: &mut Users, conn: &mut UserConn, answer: &str, seen: &mut Seen<Fifo>) -> String {
+fn exchange(
+    users: &mut Users,
+    conn: &mut UserConn,
+    answer: &str,
+    seen: &mut RecordedEvents<Fifo>,
+) -> String {
     let mut out = Vec::new();
     assert!(users.accepts(conn));
     users.request(conn, 0, Fifo, &mut out);
@@ -451,18 +456,18 @@ fn exchange(users: &mut Users, conn: &mut UserConn, answer: &str, seen: &mut See
 #[test]
 fn a_session_sends_what_it_was_answered() {
     let mut users = Users::new(&shop(), 1, (0, 1), true);
-    let (mut conn, mut seen) = (UserConn::default(), Seen::default());
+    let (mut conn, mut seen) = (UserConn::default(), RecordedEvents::default());
     let login = "HTTP/1.1 200 OK\r\nSet-Cookie: sid=7; Path=/\r\nContent-Length: 11\r\n\r\n{\"t\":\"a\\\"\"}";
     let done = "HTTP/1.1 204 OK\r\n\r\n";
     for user in ["ann", "bob", "ann"] {
-        assert_eq!(users.pace(&mut conn, 0), Pace::Now);
+        assert_eq!(users.pace(&mut conn, 0), NextSend::Now);
         let sent = exchange(&mut users, &mut conn, login, &mut seen);
         assert!(sent.starts_with(&format!("GET /login/{user} ")), "{sent}");
         assert!(!sent.contains("Cookie"), "{sent}");
         assert!(users.is_active(0));
         // A pause, once.
-        assert_eq!(users.pace(&mut conn, 0), Pace::After(5));
-        assert_eq!(users.pace(&mut conn, 0), Pace::Now);
+        assert_eq!(users.pace(&mut conn, 0), NextSend::After(5));
+        assert_eq!(users.pace(&mut conn, 0), NextSend::Now);
         let sent = exchange(&mut users, &mut conn, done, &mut seen);
         assert!(sent.starts_with("POST /o/a%22 "), "{sent}");
         assert!(sent.contains("\r\nT: a\"\r\nCookie: sid=7\r\n"), "{sent}");
@@ -492,7 +497,7 @@ fn a_session_fails_by_name() {
     ];
     for (answer, why) in answers {
         let mut users = Users::new(&mix, 1, (0, 1), true);
-        let (mut conn, mut seen) = (UserConn::default(), Inside(Seen::default()));
+        let (mut conn, mut seen) = (UserConn::default(), Inside(RecordedEvents::default()));
         let mut out = Vec::new();
         users.request(&mut conn, 0, Fifo, &mut out);
         users
@@ -506,7 +511,7 @@ fn a_session_fails_by_name() {
 }
 
 /// Says that every answer is in the measurement.
-struct Inside(Seen<Fifo>);
+struct Inside(RecordedEvents<Fifo>);
 
 impl Events<Fifo> for Inside {
     fn ready(&mut self) {}

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Where a value is taken from in an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Origin {
+pub enum ValueOrigin {
     /// A place in a JSON body: the path as it was written, and as a JSON pointer (RFC 6901).
     Json(String, String),
     /// A header field.
@@ -30,7 +30,7 @@ pub struct Take {
     /// Name of the value.
     pub name: String,
     /// Where it is.
-    pub origin: Origin,
+    pub origin: ValueOrigin,
 }
 
 /// A pause after a step, in nanoseconds.
@@ -62,14 +62,14 @@ impl Think {
 pub(super) struct Taking {
     value: usize,
     name: String,
-    origin: Origin,
+    origin: ValueOrigin,
     regex: Option<Regex>,
 }
 
 impl Taking {
     pub(super) fn new(take: &Take) -> Self {
         let regex = match &take.origin {
-            Origin::Regex(text) => Some(Regex::new(text).expect("it was compiled before")),
+            ValueOrigin::Regex(text) => Some(Regex::new(text).expect("it was compiled before")),
             _ => None,
         };
         Self {
@@ -82,24 +82,24 @@ impl Taking {
 
     /// Is it looked for in the body?
     pub(super) fn in_body(&self) -> bool {
-        matches!(self.origin, Origin::Json(..) | Origin::Regex(_))
+        matches!(self.origin, ValueOrigin::Json(..) | ValueOrigin::Regex(_))
     }
 
     /// Takes it from an answer.
     fn take(&self, head: &[u8], body: &[u8], json: Option<&Value>) -> Option<Vec<u8>> {
         match &self.origin {
-            Origin::Json(_, pointer) => match json?.pointer(pointer)? {
+            ValueOrigin::Json(_, pointer) => match json?.pointer(pointer)? {
                 Value::String(text) => Some(text.clone().into_bytes()),
                 Value::Null => None,
                 other => Some(other.to_string().into_bytes()),
             },
-            Origin::Header(name) => field(head, name).next().map(<[u8]>::to_vec),
-            Origin::Cookie(name) => {
+            ValueOrigin::Header(name) => field(head, name).next().map(<[u8]>::to_vec),
+            ValueOrigin::Cookie(name) => {
                 let set = field(head, "set-cookie").filter_map(cookie);
                 let (_, value, _) = set.filter(|(known, ..)| *known == name.as_bytes()).last()?;
                 Some(value.to_vec())
             }
-            Origin::Regex(_) => {
+            ValueOrigin::Regex(_) => {
                 let found = self.regex.as_ref()?.captures(body)?;
                 let group = found.get(1).or_else(|| found.get(0))?;
                 Some(group.as_bytes().to_vec())
@@ -110,10 +110,10 @@ impl Taking {
     /// Describes a value that is missing (`found` is None) or cannot be used.
     fn missing(&self, found: Option<&[u8]>) -> String {
         let place = match &self.origin {
-            Origin::Json(path, _) => format!("at {path}"),
-            Origin::Header(name) => format!("in the header {name}"),
-            Origin::Cookie(name) => format!("in a cookie {name}"),
-            Origin::Regex(text) => format!("by /{text}/"),
+            ValueOrigin::Json(path, _) => format!("at {path}"),
+            ValueOrigin::Header(name) => format!("in the header {name}"),
+            ValueOrigin::Cookie(name) => format!("in a cookie {name}"),
+            ValueOrigin::Regex(text) => format!("by /{text}/"),
         };
         match found {
             None => format!("no {} {place}", self.name),
@@ -238,7 +238,7 @@ impl User {
     pub(super) fn take(&mut self, takings: &[Taking], head: &[u8], body: &[u8]) -> Option<String> {
         let wants_json = takings
             .iter()
-            .any(|it| matches!(it.origin, Origin::Json(..)));
+            .any(|it| matches!(it.origin, ValueOrigin::Json(..)));
         let json: Option<Value> = wants_json
             .then(|| serde_json::from_slice(body).ok())
             .flatten();
@@ -258,7 +258,7 @@ impl User {
 mod tests {
     use super::*;
 
-    fn taken(origin: Origin, head: &str, body: &str) -> Result<String, String> {
+    fn taken(origin: ValueOrigin, head: &str, body: &str) -> Result<String, String> {
         let take = Take {
             value: 0,
             name: "token".into(),
@@ -276,23 +276,23 @@ mod tests {
     fn values_are_taken_from_all_places() {
         let head = "HTTP/1.1 200 OK\r\nX-Token:  t1 \r\nSet-Cookie: a=1; Path=/\r\nset-cookie: sid=s 2;HttpOnly\r\n\r\n";
         let body = r#"{"user":{"token":"a\"b","n":[7]},"none":null,"two":"a\nb"}"#;
-        let json = |path: &str| Origin::Json(path.replace('/', "."), path.into());
+        let json = |path: &str| ValueOrigin::Json(path.replace('/', "."), path.into());
         assert_eq!(taken(json("/user/token"), head, body).unwrap(), "a\"b");
         assert_eq!(taken(json("/user/n/0"), head, body).unwrap(), "7");
         assert_eq!(
-            taken(Origin::Header("x-token".into()), head, body).unwrap(),
+            taken(ValueOrigin::Header("x-token".into()), head, body).unwrap(),
             "t1"
         );
         assert_eq!(
-            taken(Origin::Cookie("sid".into()), head, body).unwrap(),
+            taken(ValueOrigin::Cookie("sid".into()), head, body).unwrap(),
             "s 2"
         );
         assert_eq!(
-            taken(Origin::Regex(r#""n":\[(\d)"#.into()), head, body).unwrap(),
+            taken(ValueOrigin::Regex(r#""n":\[(\d)"#.into()), head, body).unwrap(),
             "7"
         );
         assert_eq!(
-            taken(Origin::Regex("user".into()), head, body).unwrap(),
+            taken(ValueOrigin::Regex("user".into()), head, body).unwrap(),
             "user"
         );
         assert_eq!(
@@ -304,9 +304,9 @@ mod tests {
             "token at .two has a control character"
         );
         assert!(taken(json("/x"), head, "no JSON").is_err());
-        let none = taken(Origin::Cookie("b".into()), head, body).unwrap_err();
+        let none = taken(ValueOrigin::Cookie("b".into()), head, body).unwrap_err();
         assert_eq!(none, "no token in a cookie b");
-        assert!(taken(Origin::Header("x".into()), head, body).is_err());
+        assert!(taken(ValueOrigin::Header("x".into()), head, body).is_err());
     }
 
     #[test]

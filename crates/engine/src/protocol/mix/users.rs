@@ -6,7 +6,7 @@
 
 use super::durations::Durations;
 use super::kind::Kinds;
-use super::order::Order;
+use super::order::KindOrder;
 use super::redirect::is_redirect;
 use super::template::Filler;
 use super::user::{self, Take, Taking, Think, User};
@@ -14,7 +14,7 @@ use super::{Mix, MixConn};
 use crate::clock;
 use crate::protocol::http::unasked;
 use crate::protocol::{
-    Answer, Booked, Ending, Events, Fault, Fifo, Mismatch, Pace, Progress, Session,
+    Answer, AnswerProgress, Booked, Ending, Events, Fault, Fifo, Mismatch, NextSend, Session,
 };
 use prony_record::{ByRequest, BySession, Distributions};
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ pub struct MixStep {
 
 /// A step, ready for use.
 #[derive(Debug)]
-struct Step {
+struct SessionStep {
     kind: usize,
     takings: Vec<Taking>,
     think: Think,
@@ -60,7 +60,7 @@ struct Step {
 /// A session, ready for use, with what was seen of it.
 #[derive(Debug)]
 struct Course {
-    steps: Vec<Step>,
+    steps: Vec<SessionStep>,
     cookies: bool,
     /// The tables that its steps use, each once.
     tables: Vec<usize>,
@@ -74,7 +74,7 @@ struct Course {
 pub struct Users {
     pub(super) kinds: Kinds,
     courses: Vec<Course>,
-    order: Order,
+    order: KindOrder,
     filler: Filler,
     users: Vec<User>,
     /// Users with a session under way.
@@ -91,7 +91,7 @@ pub struct UserConn {
 }
 
 /// Why a session ended.
-enum Over {
+enum SessionEnd {
     Completed,
     Failed(String),
 }
@@ -121,7 +121,7 @@ impl Users {
                     }
                 }
                 let takings: Vec<Taking> = step.takes.iter().map(Taking::new).collect();
-                Step {
+                SessionStep {
                     kind: step.request,
                     body: takings.iter().any(Taking::in_body),
                     takings,
@@ -153,7 +153,7 @@ impl Users {
         Self {
             kinds,
             courses,
-            order: Order::new(&weights, mix.shares, own),
+            order: KindOrder::new(&weights, mix.shares, own),
             filler: Filler::new(open.tables, own, worker, workers),
             users: Vec::new(),
             active: 0,
@@ -164,7 +164,7 @@ impl Users {
 
     /// Begins this session (by its place) from now on, and no other.
     pub fn only(&mut self, session: usize) {
-        self.order = Order::only(session);
+        self.order = KindOrder::only(session);
     }
 
     /// The next `{{seq}}` is this, instead of 1.
@@ -238,22 +238,22 @@ impl Users {
             user.keep_cookies(&conn.mix.head);
         }
         let mut over = match (&judged.wrong, redirect) {
-            (Some(_), _) => Some(Over::Failed(format!("{name}: wrong answer"))),
+            (Some(_), _) => Some(SessionEnd::Failed(format!("{name}: wrong answer"))),
             (None, Some(location)) => {
                 user.own = Kinds::own(&conn.mix);
                 let followed =
                     user.follow(step.redirects, answer.status, &location, course.cookies);
                 followed
                     .err()
-                    .map(|why| Over::Failed(format!("{name}: {why}")))
+                    .map(|why| SessionEnd::Failed(format!("{name}: {why}")))
             }
             (None, None) => match user.take(&step.takings, &conn.mix.head, &conn.mix.body) {
-                Some(missing) => Some(Over::Failed(format!("{name}: {missing}"))),
-                None => (user.step == course.steps.len()).then_some(Over::Completed),
+                Some(missing) => Some(SessionEnd::Failed(format!("{name}: {missing}"))),
+                None => (user.step == course.steps.len()).then_some(SessionEnd::Completed),
             },
         };
         if answer.last && !self.keepalive && over.is_none() {
-            over = Some(Over::Failed(format!(
+            over = Some(SessionEnd::Failed(format!(
                 "{name}: the server closed the connection after it"
             )));
         }
@@ -271,7 +271,7 @@ impl Users {
     }
 
     /// A session has ended, with this request.
-    fn over(&mut self, slot: u32, over: Over, booked: Booked) {
+    fn over(&mut self, slot: u32, over: SessionEnd, booked: Booked) {
         let user = &mut self.users[slot as usize];
         let course = &mut self.courses[user.session];
         user.step = 0;
@@ -282,12 +282,12 @@ impl Users {
             return;
         }
         match over {
-            Over::Completed => {
+            SessionEnd::Completed => {
                 course.seen.completed += 1;
                 let took = clock::now().saturating_sub(user.begun);
                 course.completed.add(booked.window, took);
             }
-            Over::Failed(why) => course.seen.fail(why),
+            SessionEnd::Failed(why) => course.seen.fail(why),
         }
     }
 }
@@ -322,16 +322,16 @@ impl Session for Users {
         true
     }
 
-    fn pace(&mut self, _conn: &mut UserConn, slot: u32) -> Pace {
+    fn pace(&mut self, _conn: &mut UserConn, slot: u32) -> NextSend {
         let user = Self::user(&mut self.users, slot);
         if user.step == 0 || user.thought || !user.next.is_empty() {
-            return Pace::Now;
+            return NextSend::Now;
         }
         user.thought = true;
         let think = self.courses[user.session].steps[user.step - 1].think;
         match think.draw(1.0 - self.kinds.draw()) {
-            0 => Pace::Now,
-            rest => Pace::After(rest),
+            0 => NextSend::Now,
+            rest => NextSend::After(rest),
         }
     }
 
@@ -410,7 +410,7 @@ impl Session for Users {
         self.kinds.first_head()
     }
 
-    fn progress(&self, conn: &UserConn, _: Fifo) -> Progress {
+    fn progress(&self, conn: &UserConn, _: Fifo) -> AnswerProgress {
         conn.mix.progress()
     }
 
@@ -432,7 +432,7 @@ impl Session for Users {
                 return;
             }
         };
-        let over = Over::Failed(format!("{}: {why}", kind.name));
+        let over = SessionEnd::Failed(format!("{}: {why}", kind.name));
         self.over(conn.slot, over, booked);
     }
 

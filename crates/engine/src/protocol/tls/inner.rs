@@ -1,7 +1,7 @@
 //! The session inside TLS as an object: any session with the same kind of token.
 
 use super::super::{
-    Answer, Booked, Ending, Events, Fault, HeadBytes, Pace, Progress, Session, Token,
+    Answer, AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, NextSend, Session, Token,
 };
 use prony_record::{ByRequest, BySession, Grpc};
 
@@ -23,11 +23,11 @@ pub(super) trait Inner<T> {
     fn end(&mut self, slot: u32, events: &mut dyn Events<T>);
     fn cancel(&mut self, slot: u32, token: T, out: &mut Vec<u8>) -> bool;
     fn first_head(&self) -> &[u8];
-    fn pace(&mut self, slot: u32) -> Pace;
+    fn pace(&mut self, slot: u32) -> NextSend;
     fn ended(&self) -> bool;
     fn failed(&mut self, slot: u32, token: T, booked: Booked, ending: Ending);
     fn how_ended(&self, slot: u32) -> &'static str;
-    fn progress(&self, slot: u32, token: T) -> Progress;
+    fn progress(&self, slot: u32, token: T) -> AnswerProgress;
     fn streams_allowed(&self) -> Option<u32>;
     fn said_goodbye(&self, slot: u32) -> bool;
     fn heads(&mut self) -> HeadBytes;
@@ -132,7 +132,7 @@ impl<T: Token, P: Session<Token = T>> Inner<T> for Erased<P> {
         self.session.first_head()
     }
 
-    fn pace(&mut self, slot: u32) -> Pace {
+    fn pace(&mut self, slot: u32) -> NextSend {
         self.session.pace(&mut self.conns[slot as usize], slot)
     }
 
@@ -149,7 +149,7 @@ impl<T: Token, P: Session<Token = T>> Inner<T> for Erased<P> {
         self.session.how_ended(&self.conns[slot as usize])
     }
 
-    fn progress(&self, slot: u32, token: T) -> Progress {
+    fn progress(&self, slot: u32, token: T) -> AnswerProgress {
         self.session.progress(&self.conns[slot as usize], token)
     }
 

@@ -22,7 +22,9 @@ pub use stream::TlsStream;
 
 use inner::Inner;
 
-use super::{Booked, Ending, Events, Fault, HeadBytes, Pace, PlainBytes, Progress, Session, Token};
+use super::{
+    AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, NextSend, PlainBytes, Session, Token,
+};
 use prony_record::{ByRequest, BySession, Tls as Seen};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, HandshakeKind};
@@ -241,9 +243,9 @@ impl<T: Token> Session for Tls<'_, T> {
         }
     }
 
-    fn progress(&self, conn: &Self::Conn, token: T) -> Progress {
+    fn progress(&self, conn: &Self::Conn, token: T) -> AnswerProgress {
         let progress = |slot| self.inner.progress(slot, token);
-        conn.slot.map_or(Progress::Unknown, progress)
+        conn.slot.map_or(AnswerProgress::Unknown, progress)
     }
 
     fn streams_allowed(&self) -> Option<u32> {
@@ -277,7 +279,7 @@ impl<T: Token> Session for Tls<'_, T> {
     }
 
     #[inline]
-    fn pace(&mut self, conn: &mut Self::Conn, slot: u32) -> Pace {
+    fn pace(&mut self, conn: &mut Self::Conn, slot: u32) -> NextSend {
         self.begin(conn, slot);
         self.inner.pace(slot)
     }

@@ -80,8 +80,8 @@ impl ProbeError {
     }
 }
 
-pub(super) trait Wire: Read + Write {}
-impl<T: Read + Write> Wire for T {}
+pub(super) trait ProbeStream: Read + Write {}
+impl<T: Read + Write> ProbeStream for T {}
 
 /// Makes one connection, carries out the handshake, and says what was agreed on.
 ///
@@ -102,8 +102,10 @@ pub fn probe(target: &Target, options: &TlsOptions, timeout: Duration) -> Result
         loop {
             match step(&mut tls, &mut wire) {
                 Ok(()) => {}
-                Err(Ended::Tls(Error::AlertReceived(AlertDescription::CloseNotify))) => break,
-                Err(Ended::Tls(_)) => return Err(ProbeError::ClientCertificate),
+                Err(HandshakeFailure::Tls(Error::AlertReceived(AlertDescription::CloseNotify))) => {
+                    break;
+                }
+                Err(HandshakeFailure::Tls(_)) => return Err(ProbeError::ClientCertificate),
                 Err(_) => break,
             }
         }
@@ -114,7 +116,7 @@ pub fn probe(target: &Target, options: &TlsOptions, timeout: Duration) -> Result
 /// Carries out the handshake over a connection whose reads and writes end after `timeout`.
 pub(super) fn handshake(
     connector: &Connector,
-    wire: &mut dyn Wire,
+    wire: &mut dyn ProbeStream,
     timeout: Duration,
 ) -> Result<ClientConnection, ProbeError> {
     let mut tls = ClientConnection::new(connector.config(), connector.name.clone())
@@ -122,7 +124,8 @@ pub(super) fn handshake(
     while tls.is_handshaking() {
         step(&mut tls, wire).map_err(|ended| ended.explain(connector, timeout))?;
     }
-    flush(&mut tls, wire).map_err(|error| Ended::Io(error).explain(connector, timeout))?;
+    flush(&mut tls, wire)
+        .map_err(|error| HandshakeFailure::Io(error).explain(connector, timeout))?;
     Ok(tls)
 }
 
@@ -146,7 +149,7 @@ pub fn speaks_tls(target: &Target, timeout: Duration) -> bool {
     }
 }
 
-fn connect(target: &Target, timeout: Duration) -> io::Result<Box<dyn Wire>> {
+fn connect(target: &Target, timeout: Duration) -> io::Result<Box<dyn ProbeStream>> {
     match target {
         Target::Tcp(address) => {
             let stream = TcpStream::connect_timeout(address, timeout)?;
@@ -164,31 +167,31 @@ fn connect(target: &Target, timeout: Duration) -> io::Result<Box<dyn Wire>> {
 }
 
 /// Why a handshake did not go on.
-enum Ended {
+enum HandshakeFailure {
     Io(io::Error),
     Closed,
     Tls(Error),
 }
 
 /// Sends what is to be sent, and reads once.
-fn step(tls: &mut ClientConnection, wire: &mut dyn Wire) -> Result<(), Ended> {
+fn step(tls: &mut ClientConnection, wire: &mut dyn ProbeStream) -> Result<(), HandshakeFailure> {
     // A server that refuses may have closed its side; what it said before is still there.
     let sent = flush(tls, wire);
     match tls.read_tls(wire) {
-        Ok(0) => Err(Ended::Closed),
+        Ok(0) => Err(HandshakeFailure::Closed),
         Ok(_) => match tls.process_new_packets() {
-            Ok(_) => sent.map_err(Ended::Io),
+            Ok(_) => sent.map_err(HandshakeFailure::Io),
             Err(error) => {
                 // The alert that says why.
                 let _ = flush(tls, wire);
-                Err(Ended::Tls(error))
+                Err(HandshakeFailure::Tls(error))
             }
         },
-        Err(error) => Err(Ended::Io(error)),
+        Err(error) => Err(HandshakeFailure::Io(error)),
     }
 }
 
-fn flush(tls: &mut ClientConnection, wire: &mut dyn Wire) -> io::Result<()> {
+fn flush(tls: &mut ClientConnection, wire: &mut dyn ProbeStream) -> io::Result<()> {
     let mut wire = wire;
     while tls.wants_write() {
         tls.write_tls(&mut wire)?;
@@ -196,7 +199,7 @@ fn flush(tls: &mut ClientConnection, wire: &mut dyn Wire) -> io::Result<()> {
     Ok(())
 }
 
-impl Ended {
+impl HandshakeFailure {
     /// In the words of the one who wants to load this server.
     fn explain(self, connector: &Connector, timeout: Duration) -> ProbeError {
         match self {

@@ -2,7 +2,7 @@
 
 mod control;
 
-use super::frame::{CONTINUATION, Header, MOST_HEADER, TEXT};
+use super::frame::{CONTINUATION, MOST_HEADER, TEXT, WsFrameHeader};
 use super::handshake::Accept;
 use super::session::Ws;
 use crate::protocol::{Answer, Difference, Events, Fault, Fifo, Mismatch};
@@ -14,7 +14,7 @@ const MOST_IDLE: u32 = 10_000;
 /// State of a connection.
 #[derive(Debug, Default)]
 pub struct WsConn {
-    phase: Phase,
+    phase: StreamPhase,
     /// Bytes that came in pieces: of the handshake's answer, of a header, or of a control frame's payload.
     partial: Vec<u8>,
     /// Decides the payloads of its messages.
@@ -22,7 +22,7 @@ pub struct WsConn {
     sent: u64,
     answered: u64,
     /// The frame that is being read, and how much of its payload is still to come.
-    frame: Header,
+    frame: WsFrameHeader,
     left: u64,
     message: Option<Message>,
     /// Frames since the last that brought something of an answer.
@@ -33,7 +33,7 @@ pub struct WsConn {
 
 /// Part of the stream that is expected next.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Phase {
+enum StreamPhase {
     #[default]
     Unopened,
     Handshake(Box<Accept>),
@@ -56,7 +56,7 @@ struct Message {
 impl WsConn {
     /// The request that it begins with has been sent.
     pub(super) fn begin(&mut self, accept: Accept, base: u64) {
-        self.phase = Phase::Handshake(Box::new(accept));
+        self.phase = StreamPhase::Handshake(Box::new(accept));
         self.base = base;
     }
 
@@ -80,27 +80,27 @@ impl WsConn {
         loop {
             let rest = &bytes[at..];
             match &self.phase {
-                Phase::Header if rest.is_empty() => return Ok(()),
-                Phase::Header => {
+                StreamPhase::Header if rest.is_empty() => return Ok(()),
+                StreamPhase::Header => {
                     let Some(used) = self.header(rest)? else {
                         return Ok(());
                     };
                     self.begin_frame(ws, at)?;
                     at += used;
                 }
-                Phase::Data => {
+                StreamPhase::Data => {
                     let n = self.left.min(rest.len() as u64);
                     self.data(ws, &rest[..n as usize]);
                     at += n as usize;
                     if self.left > 0 {
                         return Ok(());
                     }
-                    self.phase = Phase::Header;
+                    self.phase = StreamPhase::Header;
                     if self.frame.fin {
                         self.answered(ws, out, events);
                     }
                 }
-                Phase::Control => {
+                StreamPhase::Control => {
                     let n = self.left.min(rest.len() as u64);
                     self.partial.extend_from_slice(&rest[..n as usize]);
                     self.left -= n;
@@ -108,18 +108,18 @@ impl WsConn {
                     if self.left > 0 {
                         return Ok(());
                     }
-                    self.phase = Phase::Header;
+                    self.phase = StreamPhase::Header;
                     self.control(ws, out, events)?;
                     self.partial.clear();
                 }
-                Phase::Handshake(_) => {
+                StreamPhase::Handshake(_) => {
                     let Some(used) = self.agreed(ws, rest)? else {
                         return Ok(());
                     };
                     at += used;
                     events.ready();
                 }
-                Phase::Unopened | Phase::Over => return Ok(()),
+                StreamPhase::Unopened | StreamPhase::Over => return Ok(()),
             }
         }
     }
@@ -128,7 +128,7 @@ impl WsConn {
     /// complete.
     #[cold]
     fn agreed(&mut self, ws: &Ws, bytes: &[u8]) -> Result<Option<usize>, Fault> {
-        let Phase::Handshake(accept) = &self.phase else {
+        let StreamPhase::Handshake(accept) = &self.phase else {
             return Ok(Some(0));
         };
         let before = self.partial.len();
@@ -141,7 +141,7 @@ impl WsConn {
             None => Ok(None),
             Some(length) => {
                 self.partial = Vec::new();
-                self.phase = Phase::Header;
+                self.phase = StreamPhase::Header;
                 Ok(Some(length - before))
             }
         }
@@ -152,11 +152,11 @@ impl WsConn {
     fn header(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         let before = self.partial.len();
         let parsed = match before {
-            0 => Header::parse(bytes)?,
+            0 => WsFrameHeader::parse(bytes)?,
             _ => {
                 let n = bytes.len().min(MOST_HEADER - before);
                 self.partial.extend_from_slice(&bytes[..n]);
-                Header::parse(&self.partial)?
+                WsFrameHeader::parse(&self.partial)?
             }
         };
         let Some((length, frame)) = parsed else {
@@ -174,13 +174,13 @@ impl WsConn {
     /// A header has been read, whose bytes begin at `at`.
     #[inline]
     fn begin_frame(&mut self, ws: &Ws, at: usize) -> Result<(), Fault> {
-        let Header {
+        let WsFrameHeader {
             fin,
             opcode,
             length,
         } = self.frame;
         if self.frame.is_control() {
-            self.phase = Phase::Control;
+            self.phase = StreamPhase::Control;
             return self.idle();
         }
         let received = match (&self.message, opcode) {
@@ -208,7 +208,7 @@ impl WsConn {
             let part = "the message";
             return Err(Fault::TooLong { part, limit });
         }
-        self.phase = Phase::Data;
+        self.phase = StreamPhase::Data;
         match length == 0 && !fin {
             true => self.idle(),
             false => {

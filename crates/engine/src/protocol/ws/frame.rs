@@ -20,14 +20,14 @@ const MASKED: u8 = 0x80;
 
 /// A frame's header, from a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct WsFrameHeader {
     pub(super) fin: bool,
     pub(super) opcode: u8,
     /// Length of the payload, in bytes.
     pub(super) length: u64,
 }
 
-impl Header {
+impl WsFrameHeader {
     /// A control frame, which may come between the fragments of a message.
     pub(super) fn is_control(self) -> bool {
         self.opcode >= CLOSE
@@ -126,10 +126,10 @@ mod tests {
             wire.truncate(wire.len() - 4);
             wire[1] &= !MASKED;
             for part in 0..wire.len() {
-                prop_assert_eq!(Header::parse(&wire[..part]), Ok(None));
+                prop_assert_eq!(WsFrameHeader::parse(&wire[..part]), Ok(None));
             }
-            let it = Header { fin: true, opcode: BINARY, length };
-            prop_assert_eq!(Header::parse(&wire), Ok(Some((wire.len(), it))));
+            let it = WsFrameHeader { fin: true, opcode: BINARY, length };
+            prop_assert_eq!(WsFrameHeader::parse(&wire), Ok(Some((wire.len(), it))));
         }
     }
 
@@ -149,7 +149,7 @@ mod tests {
             ),
             (&[0x82, 127, 128, 0, 0, 0, 0, 0, 0, 0], "above 2^63"),
         ] {
-            let error = Header::parse(bytes).unwrap_err().to_string();
+            let error = WsFrameHeader::parse(bytes).unwrap_err().to_string();
             assert!(error.contains(why), "{bytes:?}: {error}");
         }
     }

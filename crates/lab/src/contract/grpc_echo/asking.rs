@@ -1,7 +1,7 @@
 //! Messages that are sent, and whether they come back.
 
 use prony_engine::Target;
-use prony_engine::protocol::grpc::Status;
+use prony_engine::protocol::grpc::GrpcStatus;
 use prost::Message;
 use rand::{Rng, RngExt};
 
@@ -10,8 +10,8 @@ use super::messages::Payload;
 use crate::contract::Visit;
 use crate::contract::http::token;
 use crate::contract::wire::{Fault, excerpt};
-use crate::grpc::Answer;
-use crate::grpc::client::{Client, Sent};
+use crate::grpc::GrpcAnswer;
+use crate::grpc::client::{Client, GrpcRequest};
 
 /// A message whose fields are all there, with so many bytes.
 pub(super) fn payload(visit: &mut Visit<'_>, size: usize) -> Payload {
@@ -46,8 +46,8 @@ pub(super) fn fault(expected: &str, found: String) -> Fault {
     }
 }
 
-pub(super) fn sent(payload: &Payload) -> Sent {
-    Sent::message(ECHO, &[], &payload.encode_to_vec())
+pub(super) fn sent(payload: &Payload) -> GrpcRequest {
+    GrpcRequest::message(ECHO, &[], &payload.encode_to_vec())
 }
 
 /// The message comes back.
@@ -55,7 +55,7 @@ pub(super) fn ask(client: &Client, payload: &Payload) -> Result<(), Fault> {
     check(client.call(&sent(payload)), payload)
 }
 
-pub(super) fn check(answer: Result<Answer, String>, payload: &Payload) -> Result<(), Fault> {
+pub(super) fn check(answer: Result<GrpcAnswer, String>, payload: &Payload) -> Result<(), Fault> {
     let messages = right(answer)?;
     match messages.as_slice() {
         [one] => same(one, payload),
@@ -67,10 +67,10 @@ pub(super) fn check(answer: Result<Answer, String>, payload: &Payload) -> Result
 }
 
 /// The messages of an answer whose status is OK.
-pub(super) fn right(answer: Result<Answer, String>) -> Result<Vec<Vec<u8>>, Fault> {
+pub(super) fn right(answer: Result<GrpcAnswer, String>) -> Result<Vec<Vec<u8>>, Fault> {
     let answer = answer.map_err(|wrong| fault("an answer", wrong))?;
     answer
-        .check(Status::OK)
+        .check(GrpcStatus::OK)
         .map_err(|wrong| fault("an answer with the status OK", wrong))?;
     Ok(answer.messages)
 }

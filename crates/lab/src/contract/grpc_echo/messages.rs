@@ -19,7 +19,7 @@ pub(super) struct Payload {
 
 /// The status that a call is to end with.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Failure {
+pub(super) struct CallFailure {
     #[prost(int32, tag = "1")]
     pub code: i32,
     #[prost(string, tag = "2")]
@@ -71,7 +71,7 @@ mod tests {
             json("prony.echo.Payload", &payload.encode_to_vec()),
             expected
         );
-        let failure = Failure {
+        let failure = CallFailure {
             code: 5,
             text: "no".into(),
         };

@@ -12,14 +12,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use asking::payload;
-use prony_engine::protocol::grpc::{Call, GrpcExpect, Status};
+use prony_engine::protocol::grpc::{Call, GrpcExpect, GrpcStatus};
 use prony_engine::protocol::h2::{self, H2ProbeError, WINDOW};
 use prony_engine::protocol::{Expect, Limits};
 use prony_engine::{Dialogue, H2Requests, Target};
 use prost::Message;
 
 use super::{Act, Depth, Visit};
-use crate::grpc::client::{Client, Sent};
+use crate::grpc::client::{Client, GrpcRequest};
 
 /// The service, as servers implement it.
 pub const PROTO: &str = include_str!("echo.proto");
@@ -138,9 +138,9 @@ pub(super) fn probe(addr: SocketAddr, timeout: Duration) -> io::Result<()> {
     })?;
     let client = Client::connect(&target, &addr.to_string(), false, timeout).map_err(invalid)?;
     let answer = client
-        .call(&Sent::message(ECHO, &[], &[]))
+        .call(&GrpcRequest::message(ECHO, &[], &[]))
         .map_err(invalid)?;
-    answer.check(Status::OK).map_err(invalid)
+    answer.check(GrpcStatus::OK).map_err(invalid)
 }
 
 /// Calls that cannot be guessed, and what their answers must be. Encoders write fields in the order of their numbers,

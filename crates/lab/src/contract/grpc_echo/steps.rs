@@ -1,17 +1,17 @@
 //! The steps of the verification.
 
 use bytes::Bytes;
-use prony_engine::protocol::grpc::Status;
+use prony_engine::protocol::grpc::GrpcStatus;
 use prost::Message;
 use rand::RngExt;
 
 use super::asking::{ask, check, connect, fault, payload, right, same, sent};
-use super::messages::{Failure, Payload, Repetition};
+use super::messages::{CallFailure, Payload, Repetition};
 use super::{ECHO, FAIL, STREAM};
 use crate::contract::Visit;
 use crate::contract::http::token;
 use crate::contract::wire::{Fault, excerpt};
-use crate::grpc::client::{Sent, framed};
+use crate::grpc::client::{GrpcRequest, framed};
 
 /// Connections that are used at once.
 const CONNECTIONS: usize = 16;
@@ -123,7 +123,7 @@ pub(super) fn fragments(visit: &mut Visit<'_>) -> Result<(), Fault> {
             pieces.push(body.slice(from..cut));
             from = cut;
         }
-        let sent = Sent {
+        let sent = GrpcRequest {
             body: pieces,
             ..sent(&payload)
         };
@@ -137,7 +137,7 @@ pub(super) fn streams(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let payloads: Vec<Payload> = (0..visit.choose(16, 64))
         .map(|nth| payload(visit, 11 * nth))
         .collect();
-    let all: Vec<Sent> = payloads.iter().map(sent).collect();
+    let all: Vec<GrpcRequest> = payloads.iter().map(sent).collect();
     for (answer, payload) in client.at_once(&all).into_iter().zip(&payloads) {
         check(answer, payload)?;
     }
@@ -146,13 +146,13 @@ pub(super) fn streams(visit: &mut Visit<'_>) -> Result<(), Fault> {
 
 pub(super) fn errors(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let client = connect(visit)?;
-    let all = Status::ALL.into_iter().skip(1);
+    let all = GrpcStatus::ALL.into_iter().skip(1);
     for status in all.step_by(visit.choose(5, 1)) {
-        let failure = Failure {
+        let failure = CallFailure {
             code: status.number().into(),
             text: format!("{} 100% größer", token(visit, 8)),
         };
-        let sent = Sent::message(FAIL, &[], &failure.encode_to_vec());
+        let sent = GrpcRequest::message(FAIL, &[], &failure.encode_to_vec());
         let answer = client
             .call(&sent)
             .map_err(|wrong| fault("an answer", wrong))?;
@@ -182,7 +182,7 @@ pub(super) fn server_stream(visit: &mut Visit<'_>) -> Result<(), Fault> {
             payload: Some(first.clone()),
             times,
         };
-        let sent = Sent::message(STREAM, &[], &asked.encode_to_vec());
+        let sent = GrpcRequest::message(STREAM, &[], &asked.encode_to_vec());
         let messages = right(client.call(&sent))?;
         if messages.len() as i64 != i64::from(times) {
             return Err(Fault::new(
@@ -220,11 +220,11 @@ pub(super) fn unknown_method(visit: &mut Visit<'_>) -> Result<(), Fault> {
         format!("/prony.echo.EchoService/{word}"),
         format!("/prony.echo.{word}/Echo"),
     ] {
-        let answer = client.call(&Sent::message(&path, &[], &[]));
+        let answer = client.call(&GrpcRequest::message(&path, &[], &[]));
         let answer = answer.map_err(|wrong| fault("an answer", wrong))?;
-        let expected = format!("the status {}", Status::UNIMPLEMENTED);
+        let expected = format!("the status {}", GrpcStatus::UNIMPLEMENTED);
         answer
-            .check(Status::UNIMPLEMENTED)
+            .check(GrpcStatus::UNIMPLEMENTED)
             .map_err(|wrong| fault(&expected, wrong))?;
     }
     ask(&client, &payload(visit, 8))
@@ -242,10 +242,10 @@ pub(super) fn invalid_text(visit: &mut Visit<'_>) -> Result<(), Fault> {
 /// The message is answered with an error, and the connection goes on.
 pub(super) fn refused(visit: &mut Visit<'_>, message: &[u8]) -> Result<(), Fault> {
     let client = connect(visit)?;
-    let answer = client.call(&Sent::message(ECHO, &[], message));
+    let answer = client.call(&GrpcRequest::message(ECHO, &[], message));
     let answer = answer.map_err(|wrong| fault("an answer", wrong))?;
     match answer.code() {
-        Some(code) if code != Status::OK => ask(&client, &payload(visit, 8)),
+        Some(code) if code != GrpcStatus::OK => ask(&client, &payload(visit, 8)),
         code => Err(Fault::new(
             format!("an error for the message {}", excerpt(message)),
             match code {
@@ -260,7 +260,7 @@ pub(super) fn large(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let client = connect(visit)?;
     let payloads: Vec<Payload> = (0..4).map(|_| payload(visit, LARGE)).collect();
     ask(&client, &payloads[0])?;
-    let all: Vec<Sent> = payloads.iter().map(sent).collect();
+    let all: Vec<GrpcRequest> = payloads.iter().map(sent).collect();
     for (answer, payload) in client.at_once(&all).into_iter().zip(&payloads) {
         check(answer, payload)?;
     }
@@ -270,9 +270,9 @@ pub(super) fn large(visit: &mut Visit<'_>) -> Result<(), Fault> {
 pub(super) fn breaking_off(visit: &mut Visit<'_>) -> Result<(), Fault> {
     for cut in [0, 3, 5, 20, 60] {
         let body = Bytes::from(framed(&payload(visit, 64).encode_to_vec()));
-        let begun = Sent {
+        let begun = GrpcRequest {
             body: vec![body.slice(..cut)],
-            ..Sent::message(ECHO, &[], &[])
+            ..GrpcRequest::message(ECHO, &[], &[])
         };
         // A server may well have closed it already.
         let _ = connect(visit)?.leave(&begun);

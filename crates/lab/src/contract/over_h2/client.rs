@@ -3,11 +3,11 @@
 //! without any code of the load: frames by [`Frame`], header blocks by [`Blocks`].
 
 use super::super::Visit;
-use super::super::answer::Answer;
+use super::super::answer::HttpAnswer;
 use super::super::http::Case;
-use super::super::wire::{Fault, Heard, Wire};
+use super::super::wire::{Fault, ReadResult, Wire};
 use super::blocks::{Blocks, Head, MOST_FIELDS};
-use super::frame::{self, Frame, kind};
+use super::frame::{self, H2Frame, kind};
 use http::HeaderValue;
 use prony_engine::protocol::encoding::Encoding;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ pub(super) struct Client {
     window: i64,
     /// The next stream.
     next: u32,
-    streams: BTreeMap<u32, Stream>,
+    streams: BTreeMap<u32, PendingStream>,
     /// Streams that this side has reset: what still comes on them is dropped.
     reset: BTreeSet<u32>,
     /// A header block that is not complete yet: its stream, whether it ends it, and its fragments.
@@ -42,7 +42,7 @@ pub(super) struct Client {
 }
 
 /// A stream on which an answer is awaited.
-struct Stream {
+struct PendingStream {
     case: Case,
     /// How many bytes the server may still send.
     window: i64,
@@ -119,7 +119,7 @@ impl Client {
             field("content-type", "application/json");
             field("content-length", &body.len().to_string());
         }
-        let stream = Stream {
+        let stream = PendingStream {
             case,
             window: self.window,
             status: None,
@@ -164,7 +164,7 @@ impl Client {
         }
         for stream in std::mem::take(&mut self.streams).into_values() {
             let codings = stream.codings.iter().map(Vec::as_slice);
-            let answer = Answer {
+            let answer = HttpAnswer {
                 status: stream.status.unwrap_or_default(),
                 content_type: stream.content_type,
                 encoding: Encoding::of(codings),
@@ -212,16 +212,18 @@ impl Client {
     }
 
     /// The next frame.
-    fn frame(&mut self, expected: &str) -> Result<Frame, Fault> {
+    fn frame(&mut self, expected: &str) -> Result<H2Frame, Fault> {
         loop {
-            if let Some(frame) = Frame::take(&mut self.heard)? {
+            if let Some(frame) = H2Frame::take(&mut self.heard)? {
                 return Ok(frame);
             }
             let mut buffer = [0; 4096];
             match self.wire.hear(&mut buffer) {
-                Ok(Heard::Bytes(n)) => self.heard.extend_from_slice(&buffer[..n]),
-                Ok(Heard::End) => return Err(Fault::new(expected, "the end of the connection")),
-                Ok(Heard::Silence) => {
+                Ok(ReadResult::Bytes(n)) => self.heard.extend_from_slice(&buffer[..n]),
+                Ok(ReadResult::End) => {
+                    return Err(Fault::new(expected, "the end of the connection"));
+                }
+                Ok(ReadResult::Silence) => {
                     return Err(Fault::new(expected, self.wire.patience().ran_out()));
                 }
                 Err(error) => return Err(Fault::io(expected, &error)),
@@ -229,7 +231,7 @@ impl Client {
         }
     }
 
-    fn settings(&mut self, frame: &Frame) -> Result<(), Fault> {
+    fn settings(&mut self, frame: &H2Frame) -> Result<(), Fault> {
         if frame.flags & frame::ACK != 0 {
             return Ok(());
         }
@@ -243,7 +245,7 @@ impl Client {
     }
 
     /// A header block, or a part of one.
-    fn fields(&mut self, frame: &Frame) -> Result<(), Fault> {
+    fn fields(&mut self, frame: &H2Frame) -> Result<(), Fault> {
         let wrong = |expected: &str| Err(Fault::new(expected, frame.to_string()));
         let Some(fragment) = frame.content() else {
             return wrong("a frame whose padding fits into it");
@@ -287,7 +289,7 @@ impl Client {
     }
 
     /// A part of a body; the server is given as much room as it has used.
-    fn data(&mut self, frame: &Frame) -> Result<(), Fault> {
+    fn data(&mut self, frame: &H2Frame) -> Result<(), Fault> {
         let Some(content) = frame.content() else {
             let expected = "a frame whose padding fits into it";
             return Err(Fault::new(expected, frame.to_string()));
@@ -339,7 +341,7 @@ impl Client {
     }
 }
 
-impl Stream {
+impl PendingStream {
     /// The head of an interim answer, or of the answer.
     fn head(&mut self, head: &Head) {
         if head.status < 200 {

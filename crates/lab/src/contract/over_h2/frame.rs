@@ -37,14 +37,14 @@ const MOST: usize = 16_384;
 
 /// A frame that has come.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct H2Frame {
     pub(super) kind: u8,
     pub(super) flags: u8,
     pub(super) stream: u32,
     pub(super) payload: Vec<u8>,
 }
 
-impl Frame {
+impl H2Frame {
     /// Takes the first whole frame, if there is one.
     pub(super) fn take(heard: &mut Vec<u8>) -> Result<Option<Self>, Fault> {
         let Some(header) = heard.first_chunk::<HEADER>().copied() else {
@@ -107,7 +107,7 @@ impl Frame {
     }
 }
 
-impl fmt::Display for Frame {
+impl fmt::Display for H2Frame {
     /// Writes the frame for a fault: `GOAWAY (PROTOCOL_ERROR, last stream 7)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let error = |code: u32| match ERRORS.get(code as usize) {
@@ -216,15 +216,15 @@ mod tests {
         let mut heard = frame(kind::HEADERS, END_HEADERS | PADDED, 7, b"\x02abc\0\0");
         heard.extend(settings(&[(MAX_STREAMS, 100)]));
         let cut = heard.split_off(10);
-        assert!(Frame::take(&mut heard).unwrap().is_none());
+        assert!(H2Frame::take(&mut heard).unwrap().is_none());
         heard.extend(cut);
-        let first = Frame::take(&mut heard).unwrap().unwrap();
+        let first = H2Frame::take(&mut heard).unwrap().unwrap();
         assert_eq!((first.stream, first.content()), (7, Some(&b"abc"[..])));
-        let second = Frame::take(&mut heard).unwrap().unwrap();
+        let second = H2Frame::take(&mut heard).unwrap().unwrap();
         assert_eq!(second.settings().collect::<Vec<_>>(), [(MAX_STREAMS, 100)]);
         assert!(heard.is_empty());
-        assert!(Frame::take(&mut b"HTTP/1.1 400 Bad".to_vec()).is_err());
-        let too_long = Frame {
+        assert!(H2Frame::take(&mut b"HTTP/1.1 400 Bad".to_vec()).is_err());
+        let too_long = H2Frame {
             payload: vec![9, 0],
             ..first
         };
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn a_fault_names_a_frame() {
         let goaway = frame(kind::GOAWAY, 0, 0, &[0, 0, 0, 3, 0, 0, 0, 1]);
-        let shown = Frame::take(&mut goaway.clone()).unwrap().unwrap();
+        let shown = H2Frame::take(&mut goaway.clone()).unwrap().unwrap();
         assert_eq!(shown.to_string(), "GOAWAY (PROTOCOL_ERROR, last stream 3)");
     }
 }

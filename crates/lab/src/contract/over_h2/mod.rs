@@ -8,7 +8,7 @@ mod blocks;
 mod client;
 mod frame;
 
-use super::answer::Answer;
+use super::answer::HttpAnswer;
 use super::http::Case;
 use super::wire::Fault;
 use super::{Act, Depth, Visit};
@@ -86,7 +86,7 @@ pub(super) const SCRIPT: &[Act] = &[
 ];
 
 /// Asks by itself, on a connection of its own.
-pub(super) fn ask(case: &Case, visit: &Visit<'_>) -> Result<Answer, Fault> {
+pub(super) fn ask(case: &Case, visit: &Visit<'_>) -> Result<HttpAnswer, Fault> {
     let content_type = ("content-type".to_owned(), "application/json".to_owned());
     let request = HttpRequest {
         method: case.method.into(),
@@ -102,7 +102,7 @@ pub(super) fn ask(case: &Case, visit: &Visit<'_>) -> Result<Answer, Fault> {
         .expect("one answer was asked for");
     let content_type = answer.fields.get("content-type");
     let codings = answer.fields.get_all("content-encoding").into_iter();
-    Ok(Answer {
+    Ok(HttpAnswer {
         status: answer.status,
         content_type: content_type.map(|it| String::from_utf8_lossy(it.as_bytes()).into_owned()),
         encoding: Encoding::of(codings.map(http::HeaderValue::as_bytes)),

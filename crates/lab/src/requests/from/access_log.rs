@@ -1,6 +1,6 @@
 //! Logs in the common and the combined format, as Apache and nginx write them.
 
-use super::{Found, Note, Sent};
+use super::{FoundRequest, FoundRequests, Note};
 use jiff::fmt::strtime;
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use regex::Regex;
@@ -21,17 +21,17 @@ pub(super) fn is(text: &str) -> bool {
         .is_some_and(|line| LINE.is_match(&format!("{line} ")))
 }
 
-pub(super) fn read(text: &str, _: &Path) -> Result<Found, String> {
+pub(super) fn read(text: &str, _: &Path) -> Result<FoundRequests, String> {
     let mut requests = Vec::new();
     let notes = each_line(text, |line| {
         requests.push(sent(line, has_no_body)?);
         Ok(())
     });
     let notes = notes.iter().map(|note| Note::new("", note));
-    Ok(Found {
+    Ok(FoundRequests {
         requests,
         notes: notes.collect(),
-        ..Found::default()
+        ..FoundRequests::default()
     })
 }
 
@@ -40,7 +40,7 @@ pub(super) fn read(text: &str, _: &Path) -> Result<Found, String> {
 pub(in crate::requests) fn timed(
     text: &str,
     taken: fn(&str) -> Result<(), String>,
-) -> (Vec<(i64, Sent)>, Vec<String>) {
+) -> (Vec<(i64, FoundRequest)>, Vec<String>) {
     let mut all = Vec::new();
     let notes = each_line(text, |line| {
         let sent = sent(line, taken)?;
@@ -89,7 +89,7 @@ pub(in crate::requests) fn has_no_body(method: &str) -> Result<(), String> {
     }
 }
 
-fn sent(line: &str, taken: fn(&str) -> Result<(), String>) -> Result<Sent, String> {
+fn sent(line: &str, taken: fn(&str) -> Result<(), String>) -> Result<FoundRequest, String> {
     let parts = LINE.captures(line);
     let parts = parts.ok_or("not in the common or combined format")?;
     // A path may have blanks, as nginx takes it: the version is the last word.
@@ -106,11 +106,11 @@ fn sent(line: &str, taken: fn(&str) -> Result<(), String>) -> Result<Sent, Strin
         return Err("no request over HTTP".into());
     }
     taken(method)?;
-    Ok(Sent {
+    Ok(FoundRequest {
         method: method.to_owned(),
         path: path_of(path)?,
         status: parts[3].parse().ok().filter(|&status: &u16| status >= 100),
-        ..Sent::default()
+        ..FoundRequest::default()
     })
 }
 

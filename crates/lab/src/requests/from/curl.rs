@@ -4,12 +4,12 @@ mod glob;
 mod options;
 mod shell;
 
-use super::{Found, Note, Sent, form, headers_of, split_url};
+use super::{FoundRequest, FoundRequests, Note, form, headers_of, split_url};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use options::OPTIONS;
 use percent_encoding::percent_decode_str;
-use shell::{Input, Line};
+use shell::{Input, ShellCommand};
 use std::path::Path;
 
 /// Effect of an option.
@@ -125,13 +125,13 @@ fn is_assignment(word: &str) -> bool {
     name.is_some_and(|name| !name.is_empty() && name.chars().all(fits))
 }
 
-pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
-    let mut found = Found::default();
+pub(super) fn read(text: &str, folder: &Path) -> Result<FoundRequests, String> {
+    let mut found = FoundRequests::default();
     for line in shell::lines(text)? {
         let Some(at) = line.words.iter().position(|word| is_curl(word)) else {
             continue;
         };
-        let mut reading = Reading {
+        let mut reading = CurlReader {
             folder,
             line: &line,
             notes: Vec::new(),
@@ -173,7 +173,7 @@ struct Operation {
     /// Whether each is of JSON, and its bytes.
     data: Option<Vec<u8>>,
     json: bool,
-    parts: Vec<form::Part>,
+    parts: Vec<form::FormPart>,
     queries: Vec<String>,
     user: Option<String>,
     bearer: Option<String>,
@@ -198,13 +198,13 @@ struct Global {
     scheme: Option<String>,
 }
 
-struct Reading<'a> {
+struct CurlReader<'a> {
     folder: &'a Path,
-    line: &'a Line,
+    line: &'a ShellCommand,
     notes: Vec<String>,
 }
 
-impl Reading<'_> {
+impl CurlReader<'_> {
     /// The operations of a command: one, or several with `--next` between them.
     fn operations(&mut self, words: Vec<Vec<u8>>) -> Result<Vec<Operation>, String> {
         let mut words: std::collections::VecDeque<Vec<u8>> = words.into();
@@ -353,8 +353,8 @@ impl Reading<'_> {
             }
             Does::Form => now
                 .parts
-                .extend(form::Part::read(&value, |path| self.file(path))?),
-            Does::FormString => now.parts.push(form::Part::text(&value)?),
+                .extend(form::FormPart::read(&value, |path| self.file(path))?),
+            Does::FormString => now.parts.push(form::FormPart::text(&value)?),
             Does::Upload => now.uploads.push(value),
             Does::User => now.user = Some(value),
             Does::Bearer => now.bearer = Some(value),
@@ -433,7 +433,7 @@ impl Reading<'_> {
     }
 
     /// The requests of an operation: one to each URL.
-    fn requests(&mut self, mut now: Operation) -> Result<Vec<Sent>, String> {
+    fn requests(&mut self, mut now: Operation) -> Result<Vec<FoundRequest>, String> {
         let urls = std::mem::take(&mut now.urls);
         let mut all = Vec::new();
         for (place, url) in urls.iter().enumerate() {
@@ -446,7 +446,12 @@ impl Reading<'_> {
         Ok(all)
     }
 
-    fn request(&mut self, now: &Operation, place: usize, url: &str) -> Result<Sent, String> {
+    fn request(
+        &mut self,
+        now: &Operation,
+        place: usize,
+        url: &str,
+    ) -> Result<FoundRequest, String> {
         let mut split = split_url(url, now.as_is)?;
         let kinds = [
             (now.data.is_some() && !now.get, "-d"),
@@ -586,13 +591,13 @@ impl Reading<'_> {
         let given = given.filter(|(name, _)| !of_form(name));
         let (headers, notes) = headers_of(own.chain(given).collect(), &split)?;
         self.notes.extend(notes);
-        Ok(Sent {
+        Ok(FoundRequest {
             method: now.method.clone().unwrap_or_else(|| method.to_owned()),
             origin: split.origin,
             path: split.path,
             headers,
             body,
-            ..Sent::default()
+            ..FoundRequest::default()
         })
     }
 }

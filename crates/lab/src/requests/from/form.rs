@@ -2,7 +2,7 @@
 
 /// A part of a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct FormPart {
     name: String,
     file: Option<String>,
     kind: Option<String>,
@@ -10,7 +10,7 @@ pub(super) struct Part {
     content: Vec<u8>,
 }
 
-impl Part {
+impl FormPart {
     /// A part with this content; `file` is the name of a file that it is of.
     pub(super) fn new(
         name: &str,
@@ -167,7 +167,7 @@ fn type_of(name: &str) -> &'static str {
 pub(super) const KIND: &str = "multipart/form-data";
 
 /// Boundary and bytes of a body with these parts, which are those of a form or attachments.
-pub(super) fn body(parts: &[Part], of_form: bool) -> (String, Vec<u8>) {
+pub(super) fn body(parts: &[FormPart], of_form: bool) -> (String, Vec<u8>) {
     let has = |boundary: &str| {
         let mut contents = parts.iter().map(|part| &part.content);
         contents.any(|content| {

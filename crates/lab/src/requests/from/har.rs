@@ -1,6 +1,6 @@
 //! Recordings of browsers: HTTP Archive 1.2.
 
-use super::{Found, Note, Sent, headers_of, split_url};
+use super::{FoundRequest, FoundRequests, Note, headers_of, split_url};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use percent_encoding::percent_decode_str;
@@ -10,17 +10,17 @@ use std::path::Path;
 
 #[derive(Deserialize)]
 struct File {
-    log: Log,
+    log: HarLog,
 }
 
 #[derive(Deserialize)]
-struct Log {
+struct HarLog {
     entries: Vec<Entry>,
 }
 
 #[derive(Deserialize)]
 struct Entry {
-    request: Request,
+    request: HarRequest,
     response: Option<Response>,
     /// Chrome's kind of an entry: `websocket`, `xhr` and so on.
     #[serde(rename = "_resourceType", default)]
@@ -28,19 +28,19 @@ struct Entry {
 }
 
 #[derive(Deserialize)]
-struct Request {
+struct HarRequest {
     method: String,
     url: String,
     #[serde(default)]
-    headers: Vec<Pair>,
+    headers: Vec<HarPair>,
     #[serde(default)]
-    cookies: Vec<Pair>,
+    cookies: Vec<HarPair>,
     #[serde(rename = "postData")]
-    body: Option<Body>,
+    body: Option<HarBody>,
 }
 
 #[derive(Deserialize)]
-struct Pair {
+struct HarPair {
     name: String,
     #[serde(default)]
     value: String,
@@ -51,7 +51,7 @@ struct Pair {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
+struct HarBody {
     #[serde(default)]
     mime_type: String,
     #[serde(default)]
@@ -60,10 +60,10 @@ struct Body {
     #[serde(alias = "_encoding")]
     encoding: Option<String>,
     #[serde(default, deserialize_with = "null_is_none")]
-    params: Vec<Pair>,
+    params: Vec<HarPair>,
 }
 
-fn null_is_none<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Pair>, D::Error> {
+fn null_is_none<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<HarPair>, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
@@ -78,10 +78,10 @@ pub(super) fn is(text: &str) -> bool {
     text.starts_with('{') && text.contains("\"log\"") && text.contains("\"entries\"")
 }
 
-pub(super) fn read(text: &str, _: &Path) -> Result<Found, String> {
+pub(super) fn read(text: &str, _: &Path) -> Result<FoundRequests, String> {
     let text = text.trim_start_matches('\u{feff}');
     let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let mut found = Found::default();
+    let mut found = FoundRequests::default();
     // What a page has in itself is not asked of a server.
     let mut within: BTreeMap<String, usize> = BTreeMap::new();
     for (number, entry) in (1..).zip(file.log.entries) {
@@ -123,8 +123,8 @@ fn is_redirect(entry: &Entry) -> bool {
     response.is_some_and(|it| matches!(it.status, 301 | 302 | 303 | 307 | 308))
 }
 
-fn sent(entry: Entry, notes: &mut Vec<String>) -> Result<Sent, String> {
-    let Request {
+fn sent(entry: Entry, notes: &mut Vec<String>) -> Result<FoundRequest, String> {
+    let HarRequest {
         method,
         url,
         headers,
@@ -166,7 +166,7 @@ fn sent(entry: Entry, notes: &mut Vec<String>) -> Result<Sent, String> {
     }
     let (headers, left) = headers_of(fields, &split)?;
     notes.extend(left);
-    Ok(Sent {
+    Ok(FoundRequest {
         method,
         origin: split.origin,
         path: split.path,
@@ -177,11 +177,11 @@ fn sent(entry: Entry, notes: &mut Vec<String>) -> Result<Sent, String> {
             .response
             .and_then(|response| u16::try_from(response.status).ok())
             .filter(|status| (100..1_000).contains(status)),
-        ..Sent::default()
+        ..FoundRequest::default()
     })
 }
 
-fn content(body: Body, fields: &[(String, String)]) -> Result<Vec<u8>, String> {
+fn content(body: HarBody, fields: &[(String, String)]) -> Result<Vec<u8>, String> {
     if body.encoding.as_deref() == Some("base64") {
         let bytes = BASE64.decode(body.text.trim());
         return bytes.map_err(|error| format!("the body is not base64: {error}"));

@@ -1,6 +1,6 @@
 //! Files of requests made from what people have: recordings, command lines, descriptions, logs.
 //!
-//! Each kind has its file, which gives `Sent` requests; here they are counted, named and written.
+//! Each kind has its file, which gives `FoundRequest` requests; here they are counted, named and written.
 
 pub(super) mod access_log;
 mod curl;
@@ -13,7 +13,7 @@ mod write;
 
 pub(super) use write::free_name;
 
-use super::{RequestsError, Server};
+use super::{RequestsError, ServerFacts};
 use crate::source::Unreadable;
 use prony_engine::protocol::mix::exact_shares;
 use prony_record::inert;
@@ -42,46 +42,46 @@ pub enum Format {
 }
 
 /// A kind: its name, what recognises it, and what reads it.
-struct Kind {
+struct FormatReader {
     format: Format,
     name: &'static str,
     is: fn(&str) -> bool,
-    read: fn(&str, &Path) -> Result<Found, String>,
+    read: fn(&str, &Path) -> Result<FoundRequests, String>,
 }
 
 /// In the order in which they are tried.
-const KINDS: [Kind; 6] = [
-    Kind {
+const KINDS: [FormatReader; 6] = [
+    FormatReader {
         format: Format::Har,
         name: "har",
         is: har::is,
         read: har::read,
     },
-    Kind {
+    FormatReader {
         format: Format::OpenApi,
         name: "openapi",
         is: openapi::is,
         read: openapi::read,
     },
-    Kind {
+    FormatReader {
         format: Format::Vegeta,
         name: "vegeta",
         is: vegeta::is,
         read: vegeta::read,
     },
-    Kind {
+    FormatReader {
         format: Format::Curl,
         name: "curl",
         is: curl::is,
         read: curl::read,
     },
-    Kind {
+    FormatReader {
         format: Format::AccessLog,
         name: "access-log",
         is: access_log::is,
         read: access_log::read,
     },
-    Kind {
+    FormatReader {
         format: Format::Urls,
         name: "urls",
         is: urls::is,
@@ -95,7 +95,7 @@ impl Format {
         KINDS.iter().map(|kind| kind.name)
     }
 
-    fn kind(self) -> &'static Kind {
+    fn kind(self) -> &'static FormatReader {
         let mut kinds = KINDS.iter();
         let own = kinds.find(|kind| kind.format == self);
         own.expect("every format has its kind")
@@ -142,7 +142,7 @@ fn is_mark(c: char) -> bool {
 
 /// A request as it was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Sent {
+pub(super) struct FoundRequest {
     /// Name to give the request; empty: it is named by method and path.
     name: String,
     pub(super) method: String,
@@ -160,8 +160,8 @@ pub(super) struct Sent {
 
 /// Requests that were found in a text.
 #[derive(Debug, Default)]
-struct Found {
-    requests: Vec<Sent>,
+struct FoundRequests {
+    requests: Vec<FoundRequest>,
     /// Skipped, changed or guessed items.
     notes: Vec<Note>,
     /// The server that the text is about, if it says so; otherwise the one with most requests is taken.
@@ -291,7 +291,7 @@ pub fn make(
         None => return Err(other(text).map_or(FromError::Unknown, FromError::Other)),
     };
     let found = (format.kind().read)(text, folder);
-    let Found {
+    let FoundRequests {
         requests,
         mut notes,
         server: own,
@@ -308,7 +308,7 @@ pub fn make(
     }
     let text = write::file(&counted, &origin);
     let source = crate::source::Source::new("shop.toml", text.as_str());
-    match super::parse(&source, folder, &Server::anywhere()) {
+    match super::parse(&source, folder, &ServerFacts::anywhere()) {
         Ok(_) => Ok(Made {
             format: format.to_string(),
             server: origin,
@@ -521,10 +521,10 @@ fn once_each(all: Vec<(String, String)>) -> Result<Vec<(String, String)>, String
 }
 
 /// Leaves out what a file cannot have.
-fn fit(all: Vec<Sent>, notes: &mut Vec<Note>) -> Vec<Sent> {
+fn fit(all: Vec<FoundRequest>, notes: &mut Vec<Note>) -> Vec<FoundRequest> {
     let mut kept = Vec::new();
     for sent in all {
-        let Sent { method, path, .. } = &sent;
+        let FoundRequest { method, path, .. } = &sent;
         let place = format!("{method} {path}");
         let unfit = |c: char| c.is_ascii_whitespace() || c.is_control();
         if !super::is_token(method) {
@@ -549,7 +549,7 @@ fn fit(all: Vec<Sent>, notes: &mut Vec<Note>) -> Vec<Sent> {
 }
 
 /// The server that the user wants, as a URL or as a host with or without a port.
-fn wanted(server: &str, all: &[Sent]) -> Result<String, FromError> {
+fn wanted(server: &str, all: &[FoundRequest]) -> Result<String, FromError> {
     let server = server.trim_end_matches('/');
     let host = |origin: &str| {
         let authority = origin.split_once("://").map_or(origin, |(_, rest)| rest);
@@ -579,10 +579,10 @@ fn wanted(server: &str, all: &[Sent]) -> Result<String, FromError> {
 
 /// The requests to one server, for which a file is: the `wanted` one, or the one that has most of them.
 fn one_server(
-    all: Vec<Sent>,
+    all: Vec<FoundRequest>,
     wanted: Option<String>,
     notes: &mut Vec<Note>,
-) -> (Vec<Sent>, String) {
+) -> (Vec<FoundRequest>, String) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for sent in &all {
         *counts.entry(&sent.origin).or_default() += 1;
@@ -614,14 +614,14 @@ fn one_server(
 
 /// A request, and how often it was found.
 struct Counted {
-    sent: Sent,
+    sent: FoundRequest,
     times: u32,
     /// The statuses with which it was answered, each once.
     statuses: Vec<u16>,
 }
 
 /// Each request once, in the order of the text.
-fn counted(all: Vec<Sent>) -> Vec<Counted> {
+fn counted(all: Vec<FoundRequest>) -> Vec<Counted> {
     let mut places = std::collections::HashMap::new();
     let mut counted: Vec<Counted> = Vec::new();
     for sent in all {

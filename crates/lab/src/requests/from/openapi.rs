@@ -6,7 +6,7 @@ mod pattern;
 mod style;
 mod values;
 
-use super::{CLOSE, Found, Note, OPEN, Sent, form, split_url};
+use super::{CLOSE, FoundRequest, FoundRequests, Note, OPEN, form, split_url};
 use regex::Regex;
 use serde_json::{Map, Value};
 use std::cell::RefCell;
@@ -85,7 +85,7 @@ fn as_json(yaml: serde_norway::Value) -> Value {
     }
 }
 
-pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
+pub(super) fn read(text: &str, folder: &Path) -> Result<FoundRequests, String> {
     let mut document = document(text)?;
     let version = document["openapi"].as_str().unwrap_or_default();
     if !version.starts_with("3.") {
@@ -93,7 +93,7 @@ pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
     }
     let notes = files::join(&mut document, folder);
     without_marks(&mut document);
-    let mut reading = Reading {
+    let mut reading = OpenApiReader {
         document: &document,
         requests: Vec::new(),
         notes: RefCell::new(notes),
@@ -113,20 +113,20 @@ pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
             }
         }
     }
-    Ok(Found {
+    Ok(FoundRequests {
         requests: reading.requests,
         notes: reading.notes.into_inner(),
-        ..Found::default()
+        ..FoundRequests::default()
     })
 }
 
-struct Reading<'a> {
+struct OpenApiReader<'a> {
     document: &'a Value,
-    requests: Vec<Sent>,
+    requests: Vec<FoundRequest>,
     notes: RefCell<Vec<Note>>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> OpenApiReader<'a> {
     fn note(&self, place: &str, what: impl AsRef<str>) {
         self.notes.borrow_mut().push(Note::new(place, what));
     }
@@ -199,20 +199,20 @@ impl<'a> Reading<'a> {
         item: &'a Value,
         operation: &'a Value,
         shown: &str,
-    ) -> Result<Sent, String> {
+    ) -> Result<FoundRequest, String> {
         let (origin, prefix) = self.server(item, operation)?;
         // What tells two operations apart, and is not sent; and a query that all requests of the path have.
         let path = path.split('#').next().unwrap_or_default();
         let (path, own_query) = path.split_once('?').unwrap_or((path, ""));
         let name = operation["operationId"].as_str().map(str::to_owned);
-        let mut sent = Sent {
+        let mut sent = FoundRequest {
             name: name.unwrap_or_else(|| format!("{method} {prefix}{path}")),
             method: method.to_uppercase(),
             origin,
             path: format!("{prefix}{}", style::sendable(path)),
             templates: true,
             status: status(&operation["responses"]),
-            ..Sent::default()
+            ..FoundRequest::default()
         };
         let mut query: Vec<String> = Vec::new();
         if !own_query.is_empty() {
@@ -282,7 +282,7 @@ impl<'a> Reading<'a> {
         Ok(sent)
     }
 
-    fn body(&self, sent: &mut Sent, body: &'a Value, shown: &str) -> Result<(), String> {
+    fn body(&self, sent: &mut FoundRequest, body: &'a Value, shown: &str) -> Result<(), String> {
         let body = self.resolved(body, shown);
         let Some(content) = body["content"].as_object() else {
             return Ok(());
@@ -345,7 +345,7 @@ impl<'a> Reading<'a> {
             "multipart/form-data" => {
                 let schema = self.resolved(&media["schema"], shown);
                 let fields = value.as_object().into_iter().flatten();
-                let parts: Vec<form::Part> = fields
+                let parts: Vec<form::FormPart> = fields
                     .map(|(name, value)| {
                         let of = self.resolved(&schema["properties"][name], shown);
                         let encoding = media["encoding"][name]["contentType"].as_str();
@@ -376,7 +376,7 @@ impl<'a> Reading<'a> {
     }
 
     /// A property as a part of a form.
-    fn part(&self, name: &str, value: &Value, of: &Value, kind: Option<&str>) -> form::Part {
+    fn part(&self, name: &str, value: &Value, of: &Value, kind: Option<&str>) -> form::FormPart {
         let is_file = of["format"] == "binary" || of.get("contentMediaType").is_some();
         let nested = value.is_object() || value.is_array();
         let content = match nested {
@@ -390,7 +390,7 @@ impl<'a> Reading<'a> {
         };
         let of_file = of["contentMediaType"].as_str();
         let kind = kind.or(of_file).or(fallback).map(str::to_owned);
-        form::Part::new(
+        form::FormPart::new(
             name,
             is_file.then(|| "file".to_owned()),
             kind,

@@ -13,7 +13,7 @@ fn made(format: Format, text: &str) -> (Made, Mix) {
     std::fs::write(folder.path().join("body.json"), "{\"a\":\n1}\n").unwrap();
     let made = make(text, None, None, folder.path()).unwrap();
     let source = crate::source::Source::new("shop.toml", made.text.as_str());
-    let mix = crate::requests::parse(&source, folder.path(), &Server::anywhere()).unwrap();
+    let mix = crate::requests::parse(&source, folder.path(), &ServerFacts::anywhere()).unwrap();
     (made, mix)
 }
 
@@ -275,7 +275,7 @@ fn of(text: &str) -> (Vec<String>, String) {
     let made = make(text, None, None, folder.path());
     let made = made.unwrap_or_else(|error| panic!("{text}: {error}"));
     let source = crate::source::Source::new("shop.toml", made.text.as_str());
-    let mix = crate::requests::parse(&source, folder.path(), &Server::anywhere()).unwrap();
+    let mix = crate::requests::parse(&source, folder.path(), &ServerFacts::anywhere()).unwrap();
     (shown(&mix), listed(&made))
 }
 
@@ -592,7 +592,7 @@ proptest::proptest! {
         match make(&text, None, None, Path::new("/nonexistent")) {
             Ok(made) => {
                 let source = crate::source::Source::new("shop.toml", made.text.as_str());
-                let mix = crate::requests::parse(&source, Path::new(""), &Server::anywhere());
+                let mix = crate::requests::parse(&source, Path::new(""), &ServerFacts::anywhere());
                 let mix = mix.expect("it was read before");
                 for request in &mix.requests {
                     let mut path = String::new();

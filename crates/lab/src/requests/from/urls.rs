@@ -1,6 +1,6 @@
 //! Lists of URLs, one on each line, as h2load, siege and others read them.
 
-use super::{Found, Note, Sent, headers_of, split_url};
+use super::{FoundRequest, FoundRequests, Note, headers_of, split_url};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use percent_encoding::percent_decode_str;
@@ -20,8 +20,8 @@ pub(super) fn is(text: &str) -> bool {
     lines(text).next().is_some_and(|(_, line)| begins(line))
 }
 
-pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
-    let mut found = Found::default();
+pub(super) fn read(text: &str, folder: &Path) -> Result<FoundRequests, String> {
+    let mut found = FoundRequests::default();
     for (number, line) in lines(text) {
         match sent(line, folder) {
             Ok(sent) => found.requests.push(sent),
@@ -37,13 +37,13 @@ fn is_path(line: &str) -> bool {
 }
 
 /// `URL`, or as siege has it `URL POST body`, where the body may be `<FILE`.
-fn sent(line: &str, folder: &Path) -> Result<Sent, String> {
+fn sent(line: &str, folder: &Path) -> Result<FoundRequest, String> {
     if is_path(line) {
         let path = split_url(&format!("http://host{line}"), true)?.path;
-        return Ok(Sent {
+        return Ok(FoundRequest {
             method: "GET".into(),
             path,
-            ..Sent::default()
+            ..FoundRequest::default()
         });
     }
     let (url, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
@@ -77,12 +77,12 @@ fn sent(line: &str, folder: &Path) -> Result<Sent, String> {
         let form = "application/x-www-form-urlencoded";
         headers.push(("Content-Type".into(), form.into()));
     }
-    Ok(Sent {
+    Ok(FoundRequest {
         method: method.to_owned(),
         headers: headers_of(headers, &url)?.0,
         origin: url.origin,
         path: url.path,
         body,
-        ..Sent::default()
+        ..FoundRequest::default()
     })
 }

@@ -1,6 +1,6 @@
 //! Targets of vegeta, as text or as lines of JSON.
 
-use super::{Found, Note, Sent, SplitUrl, headers_of, split_url};
+use super::{FoundRequest, FoundRequests, Note, SplitUrl, headers_of, split_url};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
@@ -34,7 +34,7 @@ fn target(line: &str) -> Option<(&str, &str)> {
     (upper && url.contains("://") && !url.contains(' ')).then_some((method, url))
 }
 
-pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
+pub(super) fn read(text: &str, folder: &Path) -> Result<FoundRequests, String> {
     let first = text.trim_start().chars().next();
     match first {
         Some('{') => json(text),
@@ -42,8 +42,8 @@ pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
     }
 }
 
-fn json(text: &str) -> Result<Found, String> {
-    let mut found = Found::default();
+fn json(text: &str) -> Result<FoundRequests, String> {
+    let mut found = FoundRequests::default();
     for (line, number) in text
         .lines()
         .zip(1..)
@@ -64,21 +64,21 @@ fn json(text: &str) -> Result<Found, String> {
         found
             .notes
             .extend(left.iter().map(|left| Note::new(&place, left)));
-        found.requests.push(Sent {
+        found.requests.push(FoundRequest {
             method: target.method,
             origin: url.origin,
             path: url.path,
             headers,
             body,
-            ..Sent::default()
+            ..FoundRequest::default()
         });
     }
     Ok(found)
 }
 
 /// `METHOD URL`, then header fields and `@FILE` with the body, up to the next target.
-fn plain(text: &str, folder: &Path) -> Result<Found, String> {
-    let mut found = Found::default();
+fn plain(text: &str, folder: &Path) -> Result<FoundRequests, String> {
+    let mut found = FoundRequests::default();
     // Line and URL of each target.
     let mut places: Vec<(usize, SplitUrl)> = Vec::new();
     for (line, number) in text.lines().zip(1..) {
@@ -90,11 +90,11 @@ fn plain(text: &str, folder: &Path) -> Result<Found, String> {
         if let Some((method, url)) = target(line) {
             let url = split_url(url, true).map_err(wrong)?;
             places.push((number, url.clone()));
-            found.requests.push(Sent {
+            found.requests.push(FoundRequest {
                 method: method.to_owned(),
                 origin: url.origin,
                 path: url.path,
-                ..Sent::default()
+                ..FoundRequest::default()
             });
             continue;
         }

@@ -1,7 +1,7 @@
 //! Values with names, and expectations with values of the request.
 
 use super::*;
-use prony_engine::protocol::mix::{Own, Part, Written};
+use prony_engine::protocol::mix::{Own, ResponsePart, Written};
 
 #[test]
 fn a_value_is_named_once_and_repeated() {
@@ -33,15 +33,15 @@ expect.body = "{{base64 {id}}}"
         a.body.contains(&Piece::Taken(0, Written::Json))
             || a.body.contains(&Piece::Taken(0, Written::Plain))
     );
-    let parts: Vec<&Part> = a.expected.own.iter().map(|own| &own.part).collect();
+    let parts: Vec<&ResponsePart> = a.expected.own.iter().map(|own| &own.part).collect();
     assert!(
         matches!(
             parts[..],
             [
-                Part::Header(_),
-                Part::Contains,
-                Part::Json(_),
-                Part::Json(_)
+                ResponsePart::Header(_),
+                ResponsePart::Contains,
+                ResponsePart::Json(_),
+                ResponsePart::Json(_)
             ]
         ),
         "{parts:?}"
@@ -67,7 +67,7 @@ expect.body = "{{base64 {id}}}"
     assert_eq!(b.path[2], Piece::Named(0, Box::new(Piece::Uuid)));
     let inner = Piece::Base64(vec![text(""), Piece::Taken(0, Written::Plain), text("")]);
     let own = Own {
-        part: Part::Body,
+        part: ResponsePart::Body,
         text: vec![text(""), inner, text("")],
     };
     assert_eq!(b.expected.own, [own]);

@@ -1,6 +1,6 @@
 //! A connection on which a session speaks, with plain system calls.
 
-use super::{PAUSE, PIECES, REPEATS, Seen, Way};
+use super::{PAUSE, PIECES, REPEATS, SendMode, SessionResults};
 use prony_engine::Target;
 use prony_engine::protocol::tls::{TlsOptions, TlsStream};
 use prony_engine::protocol::{Answer, Booked, Events, Fault, InFlight, Session, Token};
@@ -10,26 +10,26 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
 
-trait Stream: Read + Write {}
-impl Stream for TcpStream {}
-impl Stream for UnixStream {}
-impl Stream for TlsStream {}
+trait ByteStream: Read + Write {}
+impl ByteStream for TcpStream {}
+impl ByteStream for UnixStream {}
+impl ByteStream for TlsStream {}
 
 /// The connection, with what the session remembers of it.
-pub(super) struct Line<S: Session> {
-    stream: Box<dyn Stream>,
+pub(super) struct VerifyConnection<S: Session> {
+    stream: Box<dyn ByteStream>,
     pub(super) conn: S::Conn,
     flow: <S::Token as Token>::InFlight,
     ready: bool,
 }
 
-impl<S: Session> Line<S> {
+impl<S: Session> VerifyConnection<S> {
     /// Connects, and waits until requests can be sent.
     pub(super) fn open(
         session: &mut S,
         place: (&Target, Option<&TlsOptions>),
         silence: Duration,
-        seen: &mut Seen,
+        seen: &mut SessionResults,
     ) -> io::Result<Self> {
         let mut line = Self {
             stream: connect(place, silence)?,
@@ -53,8 +53,8 @@ impl<S: Session> Line<S> {
         &mut self,
         session: &mut S,
         n: usize,
-        way: Way,
-        seen: &mut Seen,
+        way: SendMode,
+        seen: &mut SessionResults,
     ) -> io::Result<()> {
         let mut out = Vec::new();
         for _ in 0..n {
@@ -66,13 +66,15 @@ impl<S: Session> Line<S> {
             seen.waiting += 1;
         }
         match way {
-            Way::Fragments => {
+            SendMode::Fragments => {
                 for piece in out.chunks(out.len().div_ceil(PIECES).max(1)) {
                     self.stream.write_all(piece)?;
                     thread::sleep(PAUSE);
                 }
             }
-            Way::Whole | Way::Pipelined | Way::Streams => self.stream.write_all(&out)?,
+            SendMode::Whole | SendMode::Pipelined | SendMode::Streams => {
+                self.stream.write_all(&out)?;
+            }
         }
         while seen.waiting > 0 && seen.wrong.is_none() {
             self.hear(session, seen)?;
@@ -81,7 +83,7 @@ impl<S: Session> Line<S> {
     }
 
     /// Reads once.
-    fn hear(&mut self, session: &mut S, seen: &mut Seen) -> io::Result<()> {
+    fn hear(&mut self, session: &mut S, seen: &mut SessionResults) -> io::Result<()> {
         let mut buffer = vec![0; 64 << 10];
         let n = self
             .stream
@@ -113,10 +115,10 @@ impl<S: Session> Line<S> {
     /// Tells the session something, and takes note of what it reports.
     fn tell<R>(
         &mut self,
-        seen: &mut Seen,
-        tell: impl FnOnce(&mut S::Conn, &mut Heard<'_, S::Token>) -> R,
+        seen: &mut SessionResults,
+        tell: impl FnOnce(&mut S::Conn, &mut SessionEvents<'_, S::Token>) -> R,
     ) -> R {
-        let mut heard = Heard {
+        let mut heard = SessionEvents {
             seen,
             flow: &mut self.flow,
             ready: &mut self.ready,
@@ -126,13 +128,13 @@ impl<S: Session> Line<S> {
 }
 
 /// Takes note of what a session reports.
-struct Heard<'a, T: Token> {
-    seen: &'a mut Seen,
+struct SessionEvents<'a, T: Token> {
+    seen: &'a mut SessionResults,
     flow: &'a mut T::InFlight,
     ready: &'a mut bool,
 }
 
-impl<T: Token> Events<T> for Heard<'_, T> {
+impl<T: Token> Events<T> for SessionEvents<'_, T> {
     fn ready(&mut self) {
         *self.ready = true;
     }
@@ -151,7 +153,7 @@ impl<T: Token> Events<T> for Heard<'_, T> {
 fn connect(
     (target, tls): (&Target, Option<&TlsOptions>),
     silence: Duration,
-) -> io::Result<Box<dyn Stream>> {
+) -> io::Result<Box<dyn ByteStream>> {
     if let (Some(tls), Target::Tcp(address)) = (tls, target) {
         let stream = TlsStream::connect(*address, tls, silence).map_err(io::Error::other)?;
         return Ok(Box::new(stream));

@@ -1,7 +1,7 @@
 //! Sessions: each from its first step to its last, several times, whole and in fragments.
 
-use super::line::Line;
-use super::{How, REPEATS, Seen, Told, Tried, Way, count_from};
+use super::line::VerifyConnection;
+use super::{How, REPEATS, SendMode, SessionResults, Told, Tried, count_from};
 use prony_engine::Target;
 use prony_engine::protocol::h2::H2;
 use prony_engine::protocol::mix::{OverH2, Users, over_h2};
@@ -32,18 +32,18 @@ pub(super) fn verify(
     mix: &Mix,
     place: (&Target, Option<&TlsOptions>),
     seed: u64,
-    (silence, ways): (Duration, &[Way]),
+    (silence, ways): (Duration, &[SendMode]),
     told: Told<'_>,
 ) -> Vec<Tried> {
     let mut all = Vec::new();
-    let ways = ways.iter().filter(|&&way| way != Way::Pipelined);
+    let ways = ways.iter().filter(|&&way| way != SendMode::Pipelined);
     let mut attempts = 0..;
     for (&way, nth) in ways.zip(0..) {
         for (session, name) in mix.sessions.iter().map(|one| &one.name).enumerate() {
             let mut users = Users::new(mix, seed.wrapping_add(nth), (0, 1), true);
             users.only(session);
             users.count_from(count_from(seed, attempts.next().unwrap_or_default()));
-            let mut seen = Seen::default();
+            let mut seen = SessionResults::default();
             let how = (place, silence, way);
             let tried = match mix.http2 {
                 None => attempt(&mut users, session, how, &mut seen),
@@ -74,13 +74,13 @@ fn attempt<S: Several>(
     users: &mut S,
     session: usize,
     (place, silence, way): How<'_>,
-    seen: &mut Seen,
+    seen: &mut SessionResults,
 ) -> io::Result<()> {
     for _ in 0..REPEATS {
-        let mut line = Line::open(users, place, silence, seen)?;
+        let mut line = VerifyConnection::open(users, place, silence, seen)?;
         while users.accepts(&line.conn) {
             if seen.last {
-                line = Line::open(users, place, silence, seen)?;
+                line = VerifyConnection::open(users, place, silence, seen)?;
                 seen.last = false;
             }
             line.ask(users, 1, way, seen)?;

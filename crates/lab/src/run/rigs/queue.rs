@@ -28,13 +28,13 @@ pub(super) struct Again {
 
 /// Rounds are taken in their order; one that is given back comes last.
 #[derive(Debug)]
-pub(super) struct Queue<'r> {
-    state: Mutex<State<'r>>,
+pub(super) struct RoundQueue<'r> {
+    state: Mutex<QueueState<'r>>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct State<'r> {
+struct QueueState<'r> {
     waiting: VecDeque<Round<'r>>,
     /// Rounds that are being measured, and may be given back.
     in_hand: usize,
@@ -46,15 +46,15 @@ struct State<'r> {
 #[derive(Debug)]
 pub(super) struct InHand<'q, 'r> {
     pub(super) round: Round<'r>,
-    queue: &'q Queue<'r>,
+    queue: &'q RoundQueue<'r>,
 }
 
-impl<'r> Queue<'r> {
+impl<'r> RoundQueue<'r> {
     pub(super) fn new(rounds: impl Iterator<Item = Round<'r>>) -> Self {
         let waiting: VecDeque<Round<'r>> = rounds.collect();
         let next = waiting.iter().map(|round| round.number + 1).max();
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(QueueState {
                 waiting,
                 in_hand: 0,
                 next: next.unwrap_or(0),
@@ -88,7 +88,7 @@ impl<'r> Queue<'r> {
         self.state().waiting.len()
     }
 
-    fn state(&self) -> MutexGuard<'_, State<'r>> {
+    fn state(&self) -> MutexGuard<'_, QueueState<'r>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -123,15 +123,15 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 
-    fn queue(rounds: u32) -> Queue<'static> {
-        Queue::new((0..rounds).map(|number| Round {
+    fn queue(rounds: u32) -> RoundQueue<'static> {
+        RoundQueue::new((0..rounds).map(|number| Round {
             number,
             cells: &[],
             again: None,
         }))
     }
 
-    fn take<'q>(queue: &'q Queue<'static>) -> Option<InHand<'q, 'static>> {
+    fn take<'q>(queue: &'q RoundQueue<'static>) -> Option<InHand<'q, 'static>> {
         queue.take(|| false)
     }
 

@@ -2,9 +2,9 @@
 
 use super::server::{Said, honest, serve};
 use prony_engine::Target;
-use prony_engine::protocol::grpc::{Call, GrpcExpect, Status};
+use prony_engine::protocol::grpc::{Call, GrpcExpect, GrpcStatus};
 use prony_engine::protocol::{Expect, Limits};
-use prony_lab::grpc::{Rpc, Schema, Seen};
+use prony_lab::grpc::{CallProbe, Rpc, Schema};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -35,7 +35,7 @@ fn rpc(method: &str, json: &str) -> Rpc {
     }
 }
 
-fn look(rpc: &Rpc, addr: SocketAddr) -> Result<Seen, String> {
+fn look(rpc: &Rpc, addr: SocketAddr) -> Result<CallProbe, String> {
     rpc.look(&Target::Tcp(addr), None, "test", Duration::from_secs(20))
 }
 
@@ -143,7 +143,7 @@ fn an_error_may_be_expected_and_streams_may_be_long() {
     let mut fail = rpc("Fail", r#"{"code": 5, "text": "not here"}"#);
     let wrong = look(&fail, addr).unwrap_err();
     assert!(wrong.contains("status NOT_FOUND (5): not here"), "{wrong}");
-    fail.expect.status = Status::parse("NOT_FOUND").unwrap();
+    fail.expect.status = GrpcStatus::parse("NOT_FOUND").unwrap();
     assert_eq!(look(&fail, addr).unwrap().first.messages.len(), 0);
     let mut stream = rpc("Stream", r#"{"payload": {"text": "x"}, "times": 30}"#);
     assert_eq!(look(&stream, addr).unwrap().first.messages.len(), 30);

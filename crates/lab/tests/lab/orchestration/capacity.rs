@@ -1,11 +1,11 @@
 use super::fakes::{Behaviour, lab, side, workload, world};
 use prony_lab::capacity::overload::{AFTER, OVERLOAD, RECOVERY};
-use prony_lab::capacity::{Capacity, CapacityError, Found};
+use prony_lab::capacity::{Capacity, CapacityError, CapacityResult};
 use prony_lab::duel::LoadSpec;
 use prony_lab::interrupt::Interrupt;
-use prony_record::service::{LatencyLimit, Limits, Outcome, RateStep};
+use prony_record::service::{LatencyLimit, Limits, RateOutcome, RateStep};
 use prony_record::{CheckId, Load, Recording, Step};
-use prony_verdict::capacity::{STARTS, Trial, Tried, known};
+use prony_verdict::capacity::{RateTrial, STARTS, Tried, known};
 use prony_verdict::design::Given;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn limit(percentile: f64, within_ms: f64) -> LatencyLimit {
 fn search(
     behaviour: Behaviour,
     interrupt_in: Option<u32>,
-) -> (Result<Found, CapacityError>, Vec<Recording>) {
+) -> (Result<CapacityResult, CapacityError>, Vec<Recording>) {
     search_within(behaviour, interrupt_in, vec![limit(99.0, 10.0)], None)
 }
 
@@ -28,7 +28,7 @@ fn search_within(
     interrupt_in: Option<u32>,
     latency: Vec<LatencyLimit>,
     beyond: Option<f64>,
-) -> (Result<Found, CapacityError>, Vec<Recording>) {
+) -> (Result<CapacityResult, CapacityError>, Vec<Recording>) {
     search_for(behaviour, interrupt_in, latency, (beyond, None))
 }
 
@@ -37,7 +37,7 @@ fn search_for(
     interrupt_in: Option<u32>,
     latency: Vec<LatencyLimit>,
     (beyond, max_time): (Option<f64>, Option<Duration>),
-) -> (Result<Found, CapacityError>, Vec<Recording>) {
+) -> (Result<CapacityResult, CapacityError>, Vec<Recording>) {
     let (world, host, generator) = world(&[("it", behaviour)]);
     world.interrupt_in.set(interrupt_in);
     let interrupt = Interrupt::default();
@@ -71,7 +71,7 @@ fn search_for(
         let tried = |step: &RateStep| Tried {
             start: step.start,
             rate: step.rate,
-            trial: Trial::from(step),
+            trial: RateTrial::from(step),
         };
         let tried: Vec<Tried> = found.steps.iter().map(tried).collect();
         assert_eq!(known(&tried), found.known);
@@ -195,7 +195,7 @@ fn a_trial_that_noise_broke_is_repeated() {
         None,
     );
     let found = found.unwrap();
-    let unclear = |step: &&_| matches!(RateStep::outcome(step), Outcome::Unclear(_));
+    let unclear = |step: &&_| matches!(RateStep::outcome(step), RateOutcome::Unclear(_));
     assert!(found.steps.iter().filter(unclear).count() > 1);
     let known = &found.known;
     assert!(

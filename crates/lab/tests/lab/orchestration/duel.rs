@@ -7,7 +7,7 @@ use prony_lab::topology::Topology;
 use prony_record::verdict::{Bands, Quantity, Terms, Verdict};
 use prony_record::{CheckId, Load, Recording, Step};
 use prony_verdict::design::Given;
-use prony_verdict::seen::Seen;
+use prony_verdict::seen::DuelObservations;
 use std::time::Duration;
 
 /// All that a pilot would decide is said, but for the rate, if that is none.
@@ -61,7 +61,7 @@ fn duel(
     servers: &[(&str, Behaviour)],
     terms: &Terms,
 ) -> (
-    Result<prony_verdict::seen::Seen, DuelError>,
+    Result<prony_verdict::seen::DuelObservations, DuelError>,
     Vec<Recording>,
     u32,
 ) {
@@ -543,7 +543,7 @@ fn what_cannot_be_found_in_time_is_left_out_and_given_up() {
 }
 
 /// A pilot decides everything.
-fn by_default(servers: &[(&str, Behaviour)]) -> (Seen, Vec<Recording>, Terms) {
+fn by_default(servers: &[(&str, Behaviour)]) -> (DuelObservations, Vec<Recording>, Terms) {
     let (_world, host, generator) = world(servers);
     let interrupt = Interrupt::default();
     let sides: Vec<_> = servers.iter().map(|(name, _)| side(name)).collect();

@@ -1,7 +1,7 @@
 use super::fakes::{Behaviour, lab, server, world};
 use prony_lab::contract::Contract;
 use prony_lab::event::{Event, Journal, JournalError};
-use prony_lab::experiment::{Entrant, Experiment, Place};
+use prony_lab::experiment::{Entrant, Experiment, HostPlacement};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Sharing;
 use prony_lab::run::{Run, RunError};
@@ -25,7 +25,7 @@ pub fn experiment(names: &[&str], rounds: u32) -> Experiment {
         loads: vec![Load::default()],
         rounds,
         placement: Sharing::Split,
-        place: Place::default(),
+        place: HostPlacement::default(),
         published: None,
     }
 }

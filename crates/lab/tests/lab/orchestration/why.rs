@@ -3,7 +3,7 @@ use prony_lab::duel::LoadSpec;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::side::{Side, What};
 use prony_lab::tree::Root;
-use prony_lab::why::{Anatomist, Outcome, ProbeMode, Refused, RunningProbe, Sight, Why};
+use prony_lab::why::{Anatomist, ProbeMode, Refused, RunningProbe, Sight, Why, WhyResult};
 use prony_record::anatomy::Dissections;
 use prony_record::design::Pilot;
 use prony_record::{Load, Step};
@@ -76,11 +76,11 @@ fn look_at(fake: &Fake, rounds: u32) -> Dissections {
 }
 
 /// Both servers fail at this step in this start.
-fn look_until(fake: &Fake, rounds: u32, fails: Option<(Step, u32)>) -> Outcome {
+fn look_until(fake: &Fake, rounds: u32, fails: Option<(Step, u32)>) -> WhyResult {
     look_with(fake, rounds, fails, &[side("a"), side("b")])
 }
 
-fn look_with(fake: &Fake, rounds: u32, fails: Option<(Step, u32)>, sides: &[Side]) -> Outcome {
+fn look_with(fake: &Fake, rounds: u32, fails: Option<(Step, u32)>, sides: &[Side]) -> WhyResult {
     let server = |capacity| Behaviour {
         capacity,
         fails,

@@ -7,8 +7,8 @@ use std::time::Duration;
 use prony_engine::Target;
 use prony_engine::protocol::Mix;
 use prony_lab::contract::{Depth, Inspection, SILENCE_LIMIT};
-use prony_lab::requests::verify::{Tried, Way, verify};
-use prony_lab::requests::{Server, read};
+use prony_lab::requests::verify::{SendMode, Tried, verify};
+use prony_lab::requests::{ServerFacts, read};
 use serde_json::{Value, json};
 use server::{Asked, Change, Said, Shop, Wire, folder, open};
 
@@ -21,11 +21,11 @@ fn honest(_: &Shop, _: &Asked, said: Said) -> Said {
 
 /// One of the files.
 fn file(name: &str) -> Mix {
-    read(&folder().join(name), &Server::anywhere()).expect("a right file")
+    read(&folder().join(name), &ServerFacts::anywhere()).expect("a right file")
 }
 
 /// Verifies a shop, and returns the outcome of every request in every way.
-fn tried(change: Change, wire: Wire, mix: &Mix, ways: &[Way], seed: u64) -> Vec<Tried> {
+fn tried(change: Change, wire: Wire, mix: &Mix, ways: &[SendMode], seed: u64) -> Vec<Tried> {
     let target = Target::Tcp(open(change, wire));
     let silence = match wire {
         Wire::Right => SILENCE_LIMIT,
@@ -40,7 +40,7 @@ fn tried(change: Change, wire: Wire, mix: &Mix, ways: &[Way], seed: u64) -> Vec<
 fn an_honest_shop_passes() {
     for seed in 0..3 {
         for name in [REQUESTS, SESSIONS] {
-            for tried in tried(honest, Wire::Right, &file(name), &Way::ALL, seed) {
+            for tried in tried(honest, Wire::Right, &file(name), &SendMode::ALL, seed) {
                 assert_eq!(tried.wrong, None, "{name}, seed {seed}: {tried:?}");
             }
         }
@@ -324,7 +324,7 @@ fn every_cheat_is_caught() {
     for cheat in CHEATS {
         let mix = file(cheat.file);
         for seed in 1..=2 {
-            let all = tried(cheat.change, Wire::Right, &mix, &[Way::Whole], seed);
+            let all = tried(cheat.change, Wire::Right, &mix, &[SendMode::Whole], seed);
             let found = all.iter().find(|tried| tried.name == cheat.caught);
             let wrong = found.and_then(|tried| tried.wrong.as_deref());
             let does = cheat.does;
@@ -340,7 +340,7 @@ fn what_is_read_at_once_taken_for_a_request_is_caught_in_fragments() {
         honest,
         Wire::ReadIsRequest,
         &file(REQUESTS),
-        &[Way::Fragments],
+        &[SendMode::Fragments],
         1,
     );
     assert!(all.iter().any(|tried| tried.wrong.is_some()), "{all:?}");
@@ -348,7 +348,7 @@ fn what_is_read_at_once_taken_for_a_request_is_caught_in_fragments() {
         honest,
         Wire::ReadIsRequest,
         &file(REQUESTS),
-        &[Way::Whole],
+        &[SendMode::Whole],
         1,
     );
     assert!(whole.iter().all(|tried| tried.wrong.is_none()), "{whole:?}");
@@ -359,9 +359,9 @@ fn mistakes_with_pipelined_requests_are_caught() {
     for wire in [Wire::FirstOnly, Wire::Reversed, Wire::Repeated] {
         let mut mix = file(REQUESTS);
         mix.requests.retain(|request| request.name == "any-item");
-        let all = tried(honest, wire, &mix, &[Way::Pipelined], 1);
+        let all = tried(honest, wire, &mix, &[SendMode::Pipelined], 1);
         assert!(all[0].wrong.is_some(), "{wire:?}: {all:?}");
-        let whole = tried(honest, wire, &mix, &[Way::Whole], 1);
+        let whole = tried(honest, wire, &mix, &[SendMode::Whole], 1);
         assert!(
             whole.iter().all(|tried| tried.wrong.is_none()),
             "{wire:?}: {whole:?}"

@@ -1,6 +1,6 @@
 //! The layout of frames (RFC 9113, 4.1 and 6).
 
-use super::Wrong;
+use super::ConnectionError;
 use crate::Date;
 
 pub(super) const HEADER: usize = 9;
@@ -31,22 +31,22 @@ pub(super) mod flag {
 
 /// Header of a frame.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Header {
+pub(super) struct FrameHeader {
     pub(super) length: usize,
     pub(super) kind: u8,
     flags: u8,
     pub(super) stream: u32,
 }
 
-impl Header {
+impl FrameHeader {
     /// The header that the bytes begin with; None while it has not come completely.
-    pub(super) fn read(bytes: &[u8]) -> Result<Option<Self>, Wrong> {
+    pub(super) fn read(bytes: &[u8]) -> Result<Option<Self>, ConnectionError> {
         let Some(header) = bytes.first_chunk::<HEADER>() else {
             return Ok(None);
         };
         let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
         if length > MOST {
-            return Err(Wrong::FrameSize);
+            return Err(ConnectionError::FrameSize);
         }
         let stream = u32::from_be_bytes([header[5], header[6], header[7], header[8]]);
         Ok(Some(Self {
@@ -62,15 +62,15 @@ impl Header {
     }
 
     /// The payload without padding and priority.
-    pub(super) fn content(self, payload: &[u8]) -> Result<&[u8], Wrong> {
+    pub(super) fn content(self, payload: &[u8]) -> Result<&[u8], ConnectionError> {
         let mut content = payload;
         if self.has(flag::PADDED) {
-            let (&padding, rest) = content.split_first().ok_or(Wrong::FrameSize)?;
+            let (&padding, rest) = content.split_first().ok_or(ConnectionError::FrameSize)?;
             let length = rest.len().checked_sub(usize::from(padding));
-            content = &rest[..length.ok_or(Wrong::Protocol)?];
+            content = &rest[..length.ok_or(ConnectionError::Protocol)?];
         }
         if self.kind == kind::HEADERS && self.has(flag::PRIORITY) {
-            content = content.get(5..).ok_or(Wrong::FrameSize)?;
+            content = content.get(5..).ok_or(ConnectionError::FrameSize)?;
         }
         Ok(content)
     }

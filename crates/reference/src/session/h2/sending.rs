@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Wrong;
+use super::ConnectionError;
 use super::frame::{self, MOST, flag, kind};
 
 const DEFAULT: i64 = 65_535;
@@ -62,9 +62,14 @@ impl Sending {
     }
 
     /// More room on a stream, or on the connection (0).
-    pub(super) fn widen(&mut self, stream: u32, by: u32, out: &mut Vec<u8>) -> Result<(), Wrong> {
+    pub(super) fn widen(
+        &mut self,
+        stream: u32,
+        by: u32,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ConnectionError> {
         if by == 0 {
-            return Err(Wrong::Protocol);
+            return Err(ConnectionError::Protocol);
         }
         let window = match stream {
             0 => &mut self.window,
@@ -76,7 +81,7 @@ impl Sending {
         };
         *window += i64::from(by);
         if *window > LARGEST {
-            return Err(Wrong::FlowControl);
+            return Err(ConnectionError::FlowControl);
         }
         match stream {
             0 => self.send_all(out),
@@ -86,10 +91,10 @@ impl Sending {
     }
 
     /// Another size of the windows of all streams.
-    pub(super) fn resize(&mut self, size: u32, out: &mut Vec<u8>) -> Result<(), Wrong> {
+    pub(super) fn resize(&mut self, size: u32, out: &mut Vec<u8>) -> Result<(), ConnectionError> {
         let size = i64::from(size);
         if size > LARGEST {
-            return Err(Wrong::FlowControl);
+            return Err(ConnectionError::FlowControl);
         }
         for stream in self.streams.values_mut() {
             stream.window += size - self.initial;

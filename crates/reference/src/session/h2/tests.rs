@@ -29,7 +29,7 @@ fn answers(input: &[u8], size: usize) -> (Vec<u8>, u32, Then) {
 /// Kind, flags, stream and payload of each frame.
 fn frames(mut bytes: &[u8]) -> Vec<(u8, u8, u32, Vec<u8>)> {
     let mut all = Vec::new();
-    while let Ok(Some(header)) = Header::read(bytes) {
+    while let Ok(Some(header)) = FrameHeader::read(bytes) {
         let end = frame::HEADER + header.length;
         let payload = bytes[frame::HEADER..end].to_vec();
         all.push((header.kind, bytes[4], header.stream, payload));
@@ -140,19 +140,19 @@ fn what_breaks_the_protocol_ends_the_connection() {
         last.3[7]
     };
     let cases: [(u8, Sends<'_>); 6] = [
-        (Wrong::Protocol as u8, &|out| {
+        (ConnectionError::Protocol as u8, &|out| {
             headers(2, WHOLE, REQUEST, out);
         }),
-        (Wrong::Protocol as u8, &|out| {
+        (ConnectionError::Protocol as u8, &|out| {
             frame::put(kind::CONTINUATION, 0, 1, b"", out);
         }),
-        (Wrong::Compression as u8, &|out| {
+        (ConnectionError::Compression as u8, &|out| {
             headers(1, WHOLE, b"\xff\xff\xff\xff\xff\xff", out);
         }),
-        (Wrong::FrameSize as u8, &|out| {
+        (ConnectionError::FrameSize as u8, &|out| {
             frame::put(kind::PING, 0, 0, b"1", out);
         }),
-        (Wrong::FlowControl as u8, &|out| {
+        (ConnectionError::FlowControl as u8, &|out| {
             frame::put(
                 kind::WINDOW_UPDATE,
                 0,
@@ -161,7 +161,7 @@ fn what_breaks_the_protocol_ends_the_connection() {
                 out,
             );
         }),
-        (Wrong::Protocol as u8, &|out| {
+        (ConnectionError::Protocol as u8, &|out| {
             headers(1, 0, REQUEST, out);
             frame::put(kind::PING, 0, 0, b"12345678", out);
         }),

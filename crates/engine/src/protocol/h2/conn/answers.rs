@@ -1,20 +1,20 @@
 //! Frames that are parts of answers: header sections, and bodies.
 
 use super::{
-    Block, Data, H2Conn, KNOWN_BLOCK, LAST_STREAM, MOST_CONTINUATIONS, SIZE, STREAM, Turn,
+    Data, H2Conn, HeaderBlock, KNOWN_BLOCK, LAST_STREAM, MOST_CONTINUATIONS, SIZE, STREAM, Turn,
 };
-use crate::protocol::h2::content::{Content, Section};
-use crate::protocol::h2::frame::{self, Header, put_number};
-use crate::protocol::h2::head::Head;
-use crate::protocol::h2::hpack::Refusal;
+use crate::protocol::h2::content::{Content, HeaderSection};
+use crate::protocol::h2::frame::{self, FrameHeader, put_number};
+use crate::protocol::h2::head::H2Head;
+use crate::protocol::h2::hpack::HpackError;
 use crate::protocol::h2::session::Setup;
-use crate::protocol::h2::streams::Known;
+use crate::protocol::h2::streams::StreamState;
 use crate::protocol::{Answer, Events, Fault, Mismatch, Tag};
 
 impl<C: Content> H2Conn<C> {
     pub(super) fn headers(
         &mut self,
-        header: Header,
+        header: FrameHeader,
         payload: &[u8],
         turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<(), Fault> {
@@ -27,14 +27,14 @@ impl<C: Content> H2Conn<C> {
         if header.has(frame::PRIORITISED) {
             fragment = fragment.get(5..).ok_or(SIZE)?;
         }
-        if self.streams.find(header.stream) == Known::Never {
+        if self.streams.find(header.stream) == StreamState::Never {
             return Err(STREAM);
         }
         let end = header.has(frame::END_STREAM);
         if header.has(frame::END_HEADERS) {
             return self.section(header.stream, fragment, end, turn);
         }
-        self.block = Some(Block {
+        self.block = Some(HeaderBlock {
             stream: header.stream,
             bytes: fragment.to_vec(),
             end,
@@ -45,7 +45,7 @@ impl<C: Content> H2Conn<C> {
 
     pub(super) fn continuation(
         &mut self,
-        header: Header,
+        header: FrameHeader,
         payload: &[u8],
         turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<(), Fault> {
@@ -61,7 +61,7 @@ impl<C: Content> H2Conn<C> {
             return Err(too_long(turn.h2));
         }
         if header.has(frame::END_HEADERS)
-            && let Some(Block {
+            && let Some(HeaderBlock {
                 stream, bytes, end, ..
             }) = self.block.take()
         {
@@ -82,21 +82,21 @@ impl<C: Content> H2Conn<C> {
         let found = self.streams.find(id);
         // Trailers mostly follow sections of another kind: each kind has a known block.
         let kind = match found {
-            Known::Open(place) => usize::from(self.streams.get(place).status != 0),
+            StreamState::Open(place) => usize::from(self.streams.get(place).status != 0),
             _ => 0,
         };
         let head = self.decode(turn.h2, block, kind)?;
         self.heads.compressed += block.len() as u64;
         self.heads.plain += u64::from(head.size);
         let place = match found {
-            Known::Open(place) => place,
-            Known::Cancelled => {
+            StreamState::Open(place) => place,
+            StreamState::Cancelled => {
                 if end {
                     self.streams.forget(id);
                 }
                 return self.idle();
             }
-            Known::Ended | Known::Never => {
+            StreamState::Ended | StreamState::Never => {
                 return Err(Fault::Malformed(
                     "a header section after the end of its stream",
                 ));
@@ -140,7 +140,7 @@ impl<C: Content> H2Conn<C> {
         h2: &Setup<C>,
         block: &[u8],
         kind: usize,
-    ) -> Result<Head, Fault> {
+    ) -> Result<H2Head, Fault> {
         let known = &mut self.known[kind];
         if known.version == self.decoder.version() && !block.is_empty() && known.bytes == block {
             return Ok(known.section.head);
@@ -148,15 +148,15 @@ impl<C: Content> H2Conn<C> {
         known.bytes.clear();
         let limit = usize::try_from(h2.limits.head).unwrap_or(usize::MAX);
         let before = self.decoder.version();
-        let mut section = Section::default();
+        let mut section = HeaderSection::default();
         let decoded = self.decoder.decode(block, limit, |name, value| {
             section.head.field(name, value);
             C::field(&mut section.fields, name, value);
         });
         match decoded {
             Ok(()) => {}
-            Err(Refusal::Invalid(why)) => return Err(Fault::Malformed(why)),
-            Err(Refusal::TooLong) => return Err(too_long(h2)),
+            Err(HpackError::Invalid(why)) => return Err(Fault::Malformed(why)),
+            Err(HpackError::TooLong) => return Err(too_long(h2)),
         }
         C::fields_end(&mut section.fields);
         known.section = section;
@@ -172,7 +172,7 @@ impl<C: Content> H2Conn<C> {
     pub(super) fn begin_data(
         &mut self,
         h2: &Setup<C>,
-        header: Header,
+        header: FrameHeader,
         after: &[u8],
     ) -> Result<Option<usize>, Fault> {
         let (mut left, mut padding, mut used) = (header.length, 0, 0);
@@ -197,16 +197,16 @@ impl<C: Content> H2Conn<C> {
             return Err(beyond);
         }
         match self.streams.find(header.stream) {
-            Known::Open(place) => {
+            StreamState::Open(place) => {
                 let stream = self.streams.get(place);
                 stream.unacknowledged += counted;
                 if stream.unacknowledged > h2.window {
                     return Err(beyond);
                 }
             }
-            Known::Cancelled => {}
-            Known::Never => return Err(STREAM),
-            Known::Ended => return Err(Fault::Malformed("data after the end of its stream")),
+            StreamState::Cancelled => {}
+            StreamState::Never => return Err(STREAM),
+            StreamState::Ended => return Err(Fault::Malformed("data after the end of its stream")),
         }
         if left == 0 {
             self.idle()?;
@@ -233,11 +233,11 @@ impl<C: Content> H2Conn<C> {
         let n = data.left.min(bytes.len());
         let padding = data.padding.min(bytes.len() - n);
         let mut known = self.streams.find(data.stream);
-        if let Known::Open(place) = known
+        if let StreamState::Open(place) = known
             && let Some(why) = self.body((turn.h2, turn.state), place, &bytes[..n])
         {
             self.refuse(place, why, true, turn);
-            known = Known::Cancelled;
+            known = StreamState::Cancelled;
         }
         let (left, more) = (data.left - n, data.padding - padding);
         if left > 0 || more > 0 {
@@ -250,8 +250,8 @@ impl<C: Content> H2Conn<C> {
         }
         self.data = None;
         match known {
-            Known::Open(place) if data.end => self.end_of_data(place, turn),
-            Known::Open(place) => {
+            StreamState::Open(place) if data.end => self.end_of_data(place, turn),
+            StreamState::Open(place) => {
                 let stream = self.streams.get(place);
                 // What is given in this turn goes out at its end: the server does not know of it yet.
                 let given = match stream.given {
@@ -268,7 +268,7 @@ impl<C: Content> H2Conn<C> {
                     stream.unacknowledged = 0;
                 }
             }
-            Known::Cancelled if data.end => self.streams.forget(data.stream),
+            StreamState::Cancelled if data.end => self.streams.forget(data.stream),
             _ => {}
         }
         Ok(n + padding)

@@ -3,15 +3,15 @@
 use super::{H2Conn, SIZE, STREAM, Turn};
 use crate::protocol::h2::MOST_WINDOW;
 use crate::protocol::h2::content::Content;
-use crate::protocol::h2::frame::{self, Header, number, put_header};
-use crate::protocol::h2::sending::Table;
-use crate::protocol::h2::streams::Known;
+use crate::protocol::h2::frame::{self, FrameHeader, number, put_header};
+use crate::protocol::h2::sending::TableUse;
+use crate::protocol::h2::streams::StreamState;
 use crate::protocol::{Events, Fault, Mismatch, Tag};
 
 impl<C: Content> H2Conn<C> {
     pub(super) fn settings(
         &mut self,
-        header: Header,
+        header: FrameHeader,
         payload: &[u8],
         turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<(), Fault> {
@@ -66,7 +66,7 @@ impl<C: Content> H2Conn<C> {
     /// must be informed that the table is smaller (RFC 7541, 4.2); after that the table is not used any more.
     pub(super) fn resize_table(&mut self, size: usize) {
         if size < self.table_size {
-            self.table = Table::Dropped;
+            self.table = TableUse::Dropped;
         }
         self.table_size = size;
     }
@@ -111,7 +111,7 @@ impl<C: Content> H2Conn<C> {
 
     pub(super) fn window_update(
         &mut self,
-        header: Header,
+        header: FrameHeader,
         payload: &[u8],
         turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<(), Fault> {
@@ -132,9 +132,9 @@ impl<C: Content> H2Conn<C> {
             return Ok(());
         }
         match self.streams.find(header.stream) {
-            Known::Never => Err(STREAM),
-            Known::Ended | Known::Cancelled => Ok(()),
-            Known::Open(place) => {
+            StreamState::Never => Err(STREAM),
+            StreamState::Ended | StreamState::Cancelled => Ok(()),
+            StreamState::Open(place) => {
                 let stream = self.streams.get(place);
                 match wrong(stream.room) {
                     Some(why) => self.refuse(place, Fault::Malformed(why), true, turn),
@@ -147,7 +147,7 @@ impl<C: Content> H2Conn<C> {
 
     pub(super) fn reset(
         &mut self,
-        header: Header,
+        header: FrameHeader,
         payload: &[u8],
         turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<(), Fault> {
@@ -155,10 +155,10 @@ impl<C: Content> H2Conn<C> {
             return Err(SIZE);
         };
         match self.streams.find(header.stream) {
-            Known::Never => return Err(STREAM),
-            Known::Ended => {}
-            Known::Cancelled => self.streams.forget(header.stream),
-            Known::Open(place) => {
+            StreamState::Never => return Err(STREAM),
+            StreamState::Ended => {}
+            StreamState::Cancelled => self.streams.forget(header.stream),
+            StreamState::Open(place) => {
                 let name = frame::error_name(code);
                 let why = format!("the server reset the stream ({name})");
                 self.answer(place, Some(Mismatch::Stated(why.into())), false, turn);

@@ -17,7 +17,7 @@ pub(super) const OVERHEAD: usize = 32;
 
 /// Why a block cannot be decoded. The connection cannot be used any further: the tables of the two sides differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum HpackError {
     /// The block is not HPACK.
     Invalid(&'static str),
     /// The block's fields have more bytes than the limit.
@@ -70,7 +70,7 @@ impl Decoder {
         block: &[u8],
         limit: usize,
         mut show: impl FnMut(&[u8], &[u8]),
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), HpackError> {
         let mut rest = block;
         let mut total = 0;
         let mut updates = true;
@@ -78,10 +78,10 @@ impl Decoder {
             if first & 0xe0 == 0x20 {
                 let size = integer(&mut rest, 5)?;
                 if !updates {
-                    return Err(Refusal::Invalid("a table size update after a field"));
+                    return Err(HpackError::Invalid("a table size update after a field"));
                 }
                 if size > TABLE_SIZE {
-                    return Err(Refusal::Invalid("a table larger than was allowed"));
+                    return Err(HpackError::Invalid("a table larger than was allowed"));
                 }
                 self.most = size;
                 self.version += 1;
@@ -98,7 +98,7 @@ impl Decoder {
             let result = self.field(first, &mut rest, &mut name, &mut value);
             total += name.len() + value.len() + OVERHEAD;
             let result = match result {
-                Ok(()) if total > limit => Err(Refusal::TooLong),
+                Ok(()) if total > limit => Err(HpackError::TooLong),
                 Ok(()) => {
                     show(&name, &value);
                     Ok(())
@@ -118,7 +118,7 @@ impl Decoder {
         rest: &mut &[u8],
         name: &mut Vec<u8>,
         value: &mut Vec<u8>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), HpackError> {
         if first & 0x80 != 0 {
             let index = integer(rest, 7)?;
             let (n, v) = self.get(index)?;
@@ -138,14 +138,14 @@ impl Decoder {
         Ok(())
     }
 
-    fn get(&self, index: usize) -> Result<(&[u8], &[u8]), Refusal> {
+    fn get(&self, index: usize) -> Result<(&[u8], &[u8]), HpackError> {
         if let Some((name, value)) = index.checked_sub(1).and_then(|at| TABLE.get(at)) {
             return Ok((name.as_bytes(), value.as_bytes()));
         }
         let entry = index
             .checked_sub(TABLE.len() + 1)
             .and_then(|at| self.entries.get(at))
-            .ok_or(Refusal::Invalid("an index that is in no table"))?;
+            .ok_or(HpackError::Invalid("an index that is in no table"))?;
         Ok(entry.bytes.split_at(entry.name))
     }
 
@@ -174,8 +174,8 @@ impl Decoder {
 }
 
 /// An integer whose first byte has `prefix` bits of it.
-fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, Refusal> {
-    let cut = Refusal::Invalid("a header block that ends within a field");
+fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, HpackError> {
+    let cut = HpackError::Invalid("a header block that ends within a field");
     let mask = (1_usize << prefix) - 1;
     let (&first, mut tail) = rest.split_first().ok_or(cut)?;
     let mut value = usize::from(first) & mask;
@@ -186,7 +186,7 @@ fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, Refusal> {
             tail = after;
             // Four bytes hold all that a header block can need.
             if shift > 21 {
-                return Err(Refusal::Invalid("an integer of more than 28 bits"));
+                return Err(HpackError::Invalid("an integer of more than 28 bits"));
             }
             value += usize::from(byte & 0x7f) << shift;
             shift += 7;
@@ -199,17 +199,19 @@ fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, Refusal> {
     Ok(value)
 }
 
-fn string(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), Refusal> {
+fn string(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
     let coded = rest.first().is_some_and(|first| first & 0x80 != 0);
     let length = integer(rest, 7)?;
     let Some((bytes, after)) = rest.split_at_checked(length) else {
-        return Err(Refusal::Invalid("a header block that ends within a field"));
+        return Err(HpackError::Invalid(
+            "a header block that ends within a field",
+        ));
     };
     *rest = after;
     match coded {
         false => out.extend_from_slice(bytes),
         true if huffman::decode(bytes, out) => {}
-        true => return Err(Refusal::Invalid("an invalid Huffman code")),
+        true => return Err(HpackError::Invalid("an invalid Huffman code")),
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ pub(super) fn bytes(hex: &str) -> Vec<u8> {
         .collect()
 }
 
-fn text(decoder: &mut Decoder, block: &[u8]) -> Result<String, Refusal> {
+fn text(decoder: &mut Decoder, block: &[u8]) -> Result<String, HpackError> {
     let mut lines = Vec::new();
     decoder.decode(block, 65_536, |name, value| {
         let (name, value) = (
@@ -87,7 +87,7 @@ fn what_is_not_hpack_is_refused() {
     ] {
         let result = text(&mut Decoder::default(), &bytes(hex));
         assert!(
-            matches!(result, Err(Refusal::Invalid(_))),
+            matches!(result, Err(HpackError::Invalid(_))),
             "{hex}: {result:?}"
         );
     }
@@ -103,7 +103,7 @@ fn a_bomb_ends_at_the_limit() {
     }
     let mut shown = 0;
     let result = decoder.decode(&block, 65_536, |_, value| shown += value.len());
-    assert_eq!(result, Err(Refusal::TooLong));
+    assert_eq!(result, Err(HpackError::TooLong));
     assert!(shown <= 65_536);
 }
 

@@ -51,7 +51,7 @@ fn judged(mixed: &mut Mixed, answers: &[Vec<u8>]) -> Vec<Option<String>> {
 
 /// Every answer ends inside the measurement.
 #[derive(Default)]
-struct Inside(Seen<Fifo>);
+struct Inside(RecordedEvents<Fifo>);
 
 impl Events<Fifo> for Inside {
     fn ready(&mut self) {}
@@ -103,7 +103,7 @@ fn every_expectation_is_of_the_decoded_body() {
         },
         Expected {
             own: vec![Own {
-                part: Part::Body,
+                part: ResponsePart::Body,
                 text: vec![text("{\"a\":1}")],
             }],
             ..Expected::default()
@@ -234,7 +234,7 @@ fn steps_take_their_values_from_the_decoded_body() {
     shop.sample = 0;
     shop.decode();
     let mut users = Users::new(&shop, 1, (0, 1), true);
-    let (mut conn, mut seen) = (UserConn::default(), Seen::default());
+    let (mut conn, mut seen) = (UserConn::default(), RecordedEvents::default());
     let mut sent = Vec::new();
     // With a sample of none only the first answers are searched: the second login is not.
     for _ in 0..2 {

@@ -4,7 +4,7 @@ use super::*;
 
 /// A request for an item by a number, for a user of a table, whose answer has both.
 fn named() -> Mix {
-    let table = Table {
+    let table = ValueTable {
         name: "t".into(),
         columns: vec![column(&["ann", "bob", "e\"ve"])],
         once: false,
@@ -22,7 +22,7 @@ fn named() -> Mix {
     );
     get.headers = vec![("User".into(), vec![row(0)]), ("Again".into(), vec![id()])];
     let path = |shown: &str, pointer: &str, length| {
-        Part::Json(JsonPath {
+        ResponsePart::Json(JsonPath {
             shown: shown.into(),
             pointer: pointer.into(),
             length,
@@ -34,10 +34,10 @@ fn named() -> Mix {
         own(path("$.user", "/user", false), vec![row(0)]),
         own(path("$.all.length()", "/all", true), vec![text("2")]),
         own(
-            Part::Header("Location".into()),
+            ResponsePart::Header("Location".into()),
             vec![text("/i/"), id(), text("/"), Piece::Seq],
         ),
-        own(Part::Contains, vec![text("\"id\":"), id()]),
+        own(ResponsePart::Contains, vec![text("\"id\":"), id()]),
     ];
     mix(vec![get], vec![table])
 }
@@ -65,7 +65,7 @@ fn answer(id: &str, user: &str, seq: &str, all: &str) -> Vec<u8> {
 #[test]
 fn each_of_several_requests_in_flight_is_compared_with_its_own_values() {
     let mut mixed = Mixed::new(&named(), 5, 0, 1);
-    let (mut conn, mut seen) = (MixConn::default(), Seen::default());
+    let (mut conn, mut seen) = (MixConn::default(), RecordedEvents::default());
     let mut wire = Vec::new();
     for _ in 0..20 {
         let mut out = Vec::new();
@@ -89,7 +89,7 @@ fn each_of_several_requests_in_flight_is_compared_with_its_own_values() {
 fn another_requests_values_are_wrong() {
     let wrong = |change: fn(&str, &str, &str) -> Vec<u8>| {
         let mut mixed = Mixed::new(&named(), 5, 0, 1);
-        let (mut conn, mut seen) = (MixConn::default(), Seen::default());
+        let (mut conn, mut seen) = (MixConn::default(), RecordedEvents::default());
         let mut out = Vec::new();
         mixed.request(&mut conn, 0, Fifo, &mut out);
         let (id, user, seq) = asked(std::str::from_utf8(&out).unwrap());
@@ -147,7 +147,7 @@ fn nothing_is_compared_outside_the_sample() {
         0,
         1,
     );
-    let (mut conn, mut seen) = (MixConn::default(), Inside(Seen::default()));
+    let (mut conn, mut seen) = (MixConn::default(), Inside(RecordedEvents::default()));
     for _ in 0..3 {
         let mut out = Vec::new();
         mixed.request(&mut conn, 0, Fifo, &mut out);
@@ -170,11 +170,11 @@ fn a_session_remembers_what_a_step_has_named() {
         .push(Piece::Named(1, Box::new(Piece::Int(1, 1_000_000))));
     mix.requests[1].body = vec![id(Written::Json)];
     mix.requests[1].expected.own = vec![Own {
-        part: Part::Body,
+        part: ResponsePart::Body,
         text: vec![id(Written::Plain)],
     }];
     let mut users = Users::new(&mix, 1, (0, 1), true);
-    let (mut conn, mut seen) = (UserConn::default(), Seen::default());
+    let (mut conn, mut seen) = (UserConn::default(), RecordedEvents::default());
     let login = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{\"t\":\"a\"}";
     for _ in 0..3 {
         let sent = exchange(&mut users, &mut conn, login, &mut seen);

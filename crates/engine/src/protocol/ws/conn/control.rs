@@ -2,7 +2,7 @@
 
 use super::super::frame::PONG;
 use super::super::frame::{CLOSE, PING, put_control};
-use super::{Phase, WsConn};
+use super::{StreamPhase, WsConn};
 use crate::protocol::ws::session::Ws;
 use crate::protocol::{Events, Fault, Fifo};
 
@@ -26,7 +26,7 @@ impl WsConn {
                 let code_alone = &self.partial[..self.partial.len().min(2)];
                 put_control(CLOSE, code_alone, ws.mask(), out);
                 self.closed = Some(code);
-                self.phase = Phase::Over;
+                self.phase = StreamPhase::Over;
                 events.ended();
             }
             // A pong answers nothing: none is asked for.
@@ -43,7 +43,7 @@ impl WsConn {
     pub(in crate::protocol::ws) fn how_ended(&self) -> &'static str {
         match (&self.phase, self.closed) {
             (_, Some(code)) => named(code),
-            (Phase::Unopened | Phase::Handshake(_), None) => {
+            (StreamPhase::Unopened | StreamPhase::Handshake(_), None) => {
                 "the server closed the connection during WebSocket's handshake"
             }
             (_, None) => "the server closed the connection without a close frame",

@@ -5,7 +5,7 @@ use std::str::Chars;
 
 /// A command of a text.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct ShellCommand {
     /// The line of the text on which it begins, from 1.
     pub(super) number: usize,
     pub(super) words: Vec<Vec<u8>>,
@@ -54,7 +54,7 @@ impl Shell {
 ///
 /// # Errors
 /// A quote that has no end.
-pub(super) fn lines(text: &str) -> Result<Vec<Line>, String> {
+pub(super) fn lines(text: &str) -> Result<Vec<ShellCommand>, String> {
     let text = text.replace("\r\n", "\n");
     let shell = Shell::of(&text);
     let text = match shell {
@@ -66,7 +66,7 @@ pub(super) fn lines(text: &str) -> Result<Vec<Line>, String> {
         shell,
         number: 1,
         all: Vec::new(),
-        line: Line::default(),
+        line: ShellCommand::default(),
         word: None,
         redirected: None,
         documents: Vec::new(),
@@ -109,8 +109,8 @@ struct Lexer<'a> {
     rest: Peekable<Chars<'a>>,
     shell: Shell,
     number: usize,
-    all: Vec<Line>,
-    line: Line,
+    all: Vec<ShellCommand>,
+    line: ShellCommand,
     /// The word that is being read.
     word: Option<Vec<u8>>,
     /// The next word is a file that output goes to, or input comes from.
@@ -128,7 +128,7 @@ enum Redirected {
 }
 
 impl Lexer<'_> {
-    fn run(mut self) -> Result<Vec<Line>, String> {
+    fn run(mut self) -> Result<Vec<ShellCommand>, String> {
         while let Some(c) = self.next() {
             match (self.shell, c) {
                 (_, '\n') => self.end_of_line(),
@@ -507,7 +507,7 @@ fn power_escape(escape: char) -> char {
 }
 
 /// The output of a command that another one reads, if it is known: of `echo`, `printf` and `cat`.
-fn printed(line: &Line) -> Option<Input> {
+fn printed(line: &ShellCommand) -> Option<Input> {
     let words: Option<Vec<&str>> = line
         .words
         .iter()

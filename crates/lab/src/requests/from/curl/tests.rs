@@ -1,4 +1,4 @@
-use super::super::{Format, Server, make};
+use super::super::{Format, ServerFacts, make};
 use prony_engine::protocol::{Fifo, Mixed, Session};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -133,7 +133,7 @@ fn by_prony(line: &str, folder: &Path) -> (Vec<Received>, String) {
     let made = made.unwrap_or_else(|error| panic!("{line}: {error}"));
     let source = crate::source::Source::new("shop.toml", made.text.as_str());
     let host = made.server.split_once("://").unwrap().1;
-    let mix = crate::requests::parse(&source, folder, &Server::anywhere()).unwrap();
+    let mix = crate::requests::parse(&source, folder, &ServerFacts::anywhere()).unwrap();
     let mix = mix.for_host(host, true);
     let mut session = Mixed::new(&mix, 1, 0, 1);
     let mut all = Vec::new();

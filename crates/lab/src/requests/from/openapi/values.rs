@@ -1,6 +1,6 @@
 //! Values that schemas allow.
 
-use super::{CLOSE, DEEP, OPEN, Reading, pattern};
+use super::{CLOSE, DEEP, OPEN, OpenApiReader, pattern};
 use serde_json::{Map, Value, json};
 
 /// Stands before a value that is a number, until it is written without quotes.
@@ -37,7 +37,7 @@ pub(super) fn json(value: &Value) -> String {
     out.replace("\\u0002", &CLOSE.to_string())
 }
 
-impl<'a> Reading<'a> {
+impl<'a> OpenApiReader<'a> {
     /// A value that a schema allows.
     pub(super) fn example(
         &self,
