@@ -1,7 +1,9 @@
 //! Parts that a build of this program can leave out (docs/dev/dependencies.md), and which one has.
 
-use crate::machines::VERSION;
 use std::sync::LazyLock;
+
+/// Version that `prony --version` prints after the name: agents must have the same.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PRONY_COMMIT"), ")");
 
 /// The features of this package, and whether this build has them.
 const PARTS: [(&str, bool); 5] = [

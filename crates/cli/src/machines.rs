@@ -20,9 +20,6 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Version that `prony --version` prints after the name: agents must have the same.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PRONY_COMMIT"), ")");
-
 /// Requests per second of a slow client: few beside what servers answer, and enough for a 99th percentile in ten seconds.
 const SLOW_RATE: f64 = 100.0;
 
@@ -52,7 +49,7 @@ impl Machines {
         Ok(Arc::new(Registry::new(
             self.known()?,
             &program,
-            VERSION,
+            crate::built::VERSION,
             told,
         )))
     }

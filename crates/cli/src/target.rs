@@ -1,7 +1,5 @@
-//! The target of `prony load`: parsing its URL, and looking up its host.
+//! URLs of servers, taken apart.
 
-use crate::args::connect::Connect;
-use crate::connect::Route;
 use miette::{Result, miette};
 use percent_encoding::percent_decode_str;
 use prony_engine::Target;
@@ -9,8 +7,6 @@ use prony_engine::protocol::h2;
 use prony_engine::protocol::tls::speaks_tls;
 use std::borrow::Cow;
 use std::convert::Infallible;
-use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -193,107 +189,6 @@ impl TargetUrl {
             path,
         }
     }
-
-    /// Where connections go, if the URL does not say so: the address, and of how many of the name's it is one.
-    pub fn place(&self, connect: &Connect, target: &Target) -> Option<String> {
-        let route = connect.route(self);
-        let named = route.host.parse::<IpAddr>().is_err() && route.host != "localhost";
-        if self.unix.is_some() || !(named || connect.is_given()) {
-            return None;
-        }
-        let several = match route.look_up() {
-            Ok(all) if all.len() > 1 && named => {
-                format!(", one of {} addresses of {}", all.len(), route.host)
-            }
-            _ => String::new(),
-        };
-        Some(format!("{target}{several}"))
-    }
-
-    /// Looks the name up once, unless `connect` has its addresses, and finds the first of them that accepts a
-    /// connection.
-    pub fn resolve(&self, connect: &Connect, timeout: Duration) -> Result<Target> {
-        if let Some(socket) = &self.unix {
-            return unix(socket);
-        }
-        let route = connect.route(self);
-        let (host, name) = (&route.host, format!("{}:{}", route.host, route.port));
-        let mut first = None;
-        for address in route.look_up()? {
-            match TcpStream::connect_timeout(&address, timeout) {
-                Ok(_) => return Ok(Target::Tcp(address)),
-                Err(error) => first = first.or(Some((address, error))),
-            }
-        }
-        Err(match first {
-            Some((address, error)) => {
-                let shown = if *host == address.ip().to_string() {
-                    address.to_string()
-                } else {
-                    format!("{name} ({address})")
-                };
-                let help = match error.kind() {
-                    ErrorKind::AddrNotAvailable => {
-                        "no port is left to connect from: other connections to this server have them, or had them a moment ago"
-                    }
-                    _ => "is the server running, and on this port?",
-                };
-                miette!(help = help, "cannot connect to {shown}: {error}")
-            }
-            None => miette!("{host:?} has no address"),
-        })
-    }
-}
-
-/// The number of a zone: itself, or that of the interface of this name.
-fn scope(zone: &str) -> Option<u32> {
-    let of_interface = || {
-        let plain = !zone.contains('/') && !zone.starts_with('.');
-        let path = Path::new("/sys/class/net").join(zone).join("ifindex");
-        let index = std::fs::read_to_string(path).ok().filter(|_| plain)?;
-        index.trim().parse().ok()
-    };
-    zone.parse().ok().or_else(of_interface)
-}
-
-impl Route {
-    /// Looks up the addresses of the host: at least one unless the name has none.
-    fn look_up(&self) -> Result<Vec<SocketAddr>> {
-        if let Some(addresses) = &self.addresses {
-            let all = addresses.iter();
-            return Ok(all.map(|&ip| SocketAddr::new(ip, self.port)).collect());
-        }
-        if let Some((address, zone)) = self.host.split_once('%') {
-            let scope = scope(zone).ok_or_else(|| {
-                miette!(
-                    help = "`ip link` lists the interfaces of this machine",
-                    "{:?}: there is no interface {zone:?}",
-                    self.host
-                )
-            })?;
-            let ip: Ipv6Addr = address
-                .parse()
-                .map_err(|_| miette!("{:?} is not an IPv6 address with a zone", self.host))?;
-            return Ok(vec![SocketAddrV6::new(ip, self.port, 0, scope).into()]);
-        }
-        let mut addresses: Vec<_> = (self.host.as_str(), self.port)
-            .to_socket_addrs()
-            .map_err(|error| miette!("cannot look up {:?}: {error}", self.host))?
-            .collect();
-        if self.host.eq_ignore_ascii_case("localhost") {
-            // Both, whatever the host's table says: a server may listen on one alone.
-            for ip in [
-                IpAddr::from(Ipv4Addr::LOCALHOST),
-                Ipv6Addr::LOCALHOST.into(),
-            ] {
-                let address = SocketAddr::new(ip, self.port);
-                if !addresses.contains(&address) {
-                    addresses.push(address);
-                }
-            }
-        }
-        Ok(addresses)
-    }
 }
 
 /// Prints what a server speaks that answered nothing rightly over http://, if that is found out.
@@ -365,28 +260,6 @@ mod tests {
         assert!(it.grpc && it.tls && !it.h2c && it.port == 443);
         let it = parse("tcp://127.0.0.1:7000").unwrap();
         assert_eq!((it.http, it.port), (false, 7000));
-    }
-
-    #[test]
-    fn zones_are_interfaces_or_numbers() {
-        let route = |host: &str| Route {
-            host: host.into(),
-            port: 80,
-            addresses: None,
-        };
-        for zone in ["lo", "1"] {
-            let found = route(&format!("fe80::1%{zone}")).look_up().unwrap();
-            let [SocketAddr::V6(address)] = found.as_slice() else {
-                panic!("{found:?}");
-            };
-            assert_eq!((address.scope_id(), address.port()), (1, 80));
-        }
-        let error = route("fe80::1%none0").look_up().unwrap_err();
-        assert!(
-            error.to_string().contains("no interface \"none0\""),
-            "{error}"
-        );
-        assert!(route("fe80::1%../lo").look_up().is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `prony agent`: see [`prony_remote::agent`].
 
 use crate::CommandEnd;
-use crate::machines::VERSION;
+use crate::built::VERSION;
 use miette::{IntoDiagnostic, Result};
 use prony_reference::ceiling::{Options, Server};
 use std::net::SocketAddr;

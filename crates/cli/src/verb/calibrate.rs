@@ -1,6 +1,6 @@
 //! `prony calibrate`: what this host's rig can do.
 
-use super::duel::explain;
+use super::rounds::explain;
 use crate::CommandEnd;
 use crate::args::{Calibrate, Places};
 use crate::journal::{NotebookJournal, conclude, say_where, subject};

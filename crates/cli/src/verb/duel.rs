@@ -8,15 +8,14 @@ pub mod sides;
 mod terms;
 mod why;
 
-use super::why::keep;
+use super::rounds::{explain, keep};
 use crate::CommandEnd;
 use crate::args::{Duel, Places};
 use crate::journal::{NotebookJournal, conclude, say_where, subject};
 use crate::machines::rig;
 use crate::place::on_signal;
 use display::DuelDisplay;
-use miette::{IntoDiagnostic, Result, miette};
-use prony_lab::duel::DuelError;
+use miette::{IntoDiagnostic, Result};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
 use prony_lab::topology::Topology;
@@ -149,15 +148,4 @@ pub fn comment(notebook: &Notebook, id: RunId) -> Result<String> {
     let run = notebook.run(id).into_diagnostic()?;
     let material = Material::read(notebook, &run).into_diagnostic()?;
     Ok(prony_pages::export::markdown(&material))
-}
-
-/// Report of the error that ended a duel, with the end of the server's output.
-pub fn explain(error: &DuelError) -> miette::Report {
-    match error {
-        DuelError::Side { failure, .. } if !failure.output.is_empty() => {
-            miette!("{error}\n{}", failure.output)
-        }
-        DuelError::NoRate => miette!(help = "give one with --rate", "{error}"),
-        _ => miette!("{error}"),
-    }
 }

@@ -20,6 +20,7 @@ pub mod import;
 pub mod load;
 pub mod report;
 pub mod requests;
+pub mod rounds;
 pub mod run;
 pub mod runs;
 pub mod schema;

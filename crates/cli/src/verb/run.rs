@@ -4,7 +4,7 @@ mod adapt;
 mod display;
 mod why;
 
-use super::why::keep;
+use super::rounds::keep;
 use crate::CommandEnd;
 use crate::args::machines::Apart;
 use crate::args::{Places, RunArgs};

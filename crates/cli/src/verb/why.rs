@@ -3,12 +3,12 @@
 mod attach;
 pub mod files;
 
-use super::duel::{explain, sides};
+use super::duel::sides;
+use super::rounds::{explain, on_event, whole_rounds};
 use crate::CommandEnd;
 use crate::args::{Places, Why};
 use crate::http2::ProtocolOptions;
 use crate::live::Live;
-use crate::live::frame::LoadProgress as Shown;
 use crate::machines::rig;
 use crate::place::on_signal;
 use crate::target::is_url;
@@ -21,13 +21,11 @@ use prony_lab::pilot::survey;
 use prony_lab::placement::Placement;
 use prony_lab::side::Side;
 use prony_lab::topology::Topology;
-use prony_lab::trial::{Lab, Progress};
-use prony_lab::why::{LENGTH, LocalAnatomist, WhyResult};
-use prony_notebook::{Notebook, RunId};
-use prony_record::anatomy::Dissections;
+use prony_lab::trial::Lab;
+use prony_lab::why::{LENGTH, LocalAnatomist};
 use prony_report::why::WhyReport;
 use prony_verdict::design::highest;
-use prony_verdict::why::{anatomy, kept};
+use prony_verdict::why::anatomy;
 use std::sync::Arc;
 
 pub fn main(places: &Places, args: &Why) -> Result<CommandEnd> {
@@ -107,15 +105,6 @@ pub fn main(places: &Places, args: &Why) -> Result<CommandEnd> {
     })
 }
 
-/// The whole rounds, if there are any. What ended them early is said.
-pub fn whole_rounds(outcome: WhyResult) -> Option<Dissections> {
-    if let Some(failure) = outcome.failure {
-        let n = outcome.seen.rounds.len() + 1;
-        eprintln!("round {n} of the anatomy failed: {}", explain(&failure));
-    }
-    (!outcome.seen.rounds.is_empty()).then_some(outcome.seen)
-}
-
 /// The server, and how it is loaded.
 fn choose(places: &Places, args: &Why) -> Result<(Side, LoadSpec)> {
     let asked = WorkloadArgs::of(
@@ -143,31 +132,4 @@ fn choose(places: &Places, args: &Why) -> Result<(Side, LoadSpec)> {
         attach::to_process(&mut side, args.pid)?;
     }
     Ok((side, spec))
-}
-
-/// Keeps in a run what rounds have shown that say why. That it cannot be written is said, and no reason to end.
-pub fn keep(notebook: &Notebook, run: RunId, seen: &Dissections) {
-    if let Err(error) = notebook.set_anatomy(run, &kept(seen)) {
-        eprintln!("run {run} is kept without its anatomy: {error}");
-    }
-}
-
-/// Shows how it goes.
-pub fn on_event(live: &Live, event: &Event<'_>) {
-    match event {
-        Event::Anatomy(number, all) => {
-            let (number, all) = (u64::from(*number), u64::from(*all));
-            live.line(|| format!("round {} of {all}", number + 1));
-            live.change(move |frame| frame.parts = Some((number, all)));
-        }
-        Event::Progress(_, Progress::Doing(doing)) => {
-            let text = doing.phrase();
-            live.change(move |frame| {
-                text.clone_into(&mut frame.doing);
-                frame.load = Shown::default();
-            });
-        }
-        Event::Progress(_, Progress::Window { window, server }) => live.window(window, *server),
-        _ => {}
-    }
 }

@@ -1,7 +1,7 @@
 //! `prony duel --why`: the anatomy of a request, after the rounds that measure.
 
 use crate::args::Duel;
-use crate::verb::why::whole_rounds;
+use crate::verb::rounds::whole_rounds;
 use prony_lab::duel::DuelError;
 use prony_lab::event::Observer;
 use prony_lab::why::{LENGTH, LocalAnatomist, Why};

@@ -1,8 +1,7 @@
 //! `prony run --why`: the anatomy of a request, after the trials.
 
 use crate::live::Live;
-use crate::verb::duel::explain;
-use crate::verb::why::{on_event, whole_rounds};
+use crate::verb::rounds::{explain, on_event, whole_rounds};
 use miette::Result;
 use prony_lab::duel::{LoadSpec, WINDOW};
 use prony_lab::event::Event;
