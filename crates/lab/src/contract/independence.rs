@@ -22,7 +22,7 @@ const SHARED: [(&str, &str); 17] = [
         "a load's request, which is handed to the engine",
     ),
     ("grpc::GrpcExpect", "says what a load expects"),
-    ("grpc::Status", "names of numbers"),
+    ("grpc::GrpcStatus", "names of numbers"),
     ("grpc::shown", "makes text printable"),
     (
         "h2::H2Exchange",

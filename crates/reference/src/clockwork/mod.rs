@@ -8,10 +8,10 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use prony_reference::clockwork::{Delay, Script, implied, quantile};
+//! use prony_reference::clockwork::{Delay, ReplyScript, implied, quantile};
 //!
 //! // Every second nothing is answered for 100 ms; asked at a steady 1,000 requests a second.
-//! let script = Script {
+//! let script = ReplyScript {
 //!     delay: Delay::Constant(Duration::from_millis(1)),
 //!     stall: Some("100ms/1s".parse()?),
 //!     ..ReplyScript::default()

@@ -303,7 +303,10 @@ fn a_recording_is_of_its_page() {
     assert!(notes.contains("3 requests to https://t.test"), "{notes}");
     let found = make(&text, None, None, Path::new("")).unwrap();
     let servers = found.notes.iter().filter_map(|note| note.server.as_deref());
-    assert_eq!(servers.collect::<Vec<_>>(), ["https://t.test"]);
+    assert_eq!(
+        servers.collect::<Vec<_>>(),
+        ["http://shop.test", "https://t.test"]
+    );
     for server in ["t.test", "https://t.test", "https://T.test/", "t.test:443"] {
         let made = make(&text, None, Some(server), Path::new(""));
         let expected = server != "t.test:443";
