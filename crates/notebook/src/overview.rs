@@ -32,8 +32,8 @@ pub struct Overview {
     pub finished: Option<Timestamp>,
     /// Status of the run, as it was written down.
     pub status: RunStatus,
-    /// Result of the run, in a sentence or two: what was found, or why it failed. None while it is under way, and for
-    /// runs of earlier versions.
+    /// Result of the run, in a sentence or two: what was found, or why it failed. None while it is under way, and
+    /// where its process ended before it said so.
     pub result: Option<String>,
     /// The process that wrote it.
     pub process: ProcessKey,

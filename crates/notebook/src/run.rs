@@ -35,8 +35,8 @@ pub struct StoredRun {
     pub status: RunStatus,
     /// When it ended, however it did; None while it is running or abandoned.
     pub finished: Option<Timestamp>,
-    /// Result of the run, in a sentence or two: what was found, or why it failed. None while it is under way, and for
-    /// runs of earlier versions.
+    /// Result of the run, in a sentence or two: what was found, or why it failed. None while it is under way, and
+    /// where its process ended before it said so.
     pub result: Option<String>,
     /// The process that wrote it.
     pub process: ProcessKey,

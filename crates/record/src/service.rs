@@ -4,10 +4,10 @@ use crate::design::Pilot;
 use crate::word::words;
 use crate::{Finding, Percentiles};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 /// Limits of a service.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
     /// Limits of the response time, at least one.
     pub latency: Vec<LatencyLimit>,
@@ -38,36 +38,6 @@ impl Limits {
     pub fn longest_ms(&self) -> f64 {
         let all = self.latency.iter().map(|limit| limit.within_ms);
         all.fold(0.0, f64::max)
-    }
-}
-
-/// Earlier versions had one latency limit, beside the errors.
-impl<'de> Deserialize<'de> for Limits {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Read {
-            #[serde(default)]
-            latency: Vec<LatencyLimit>,
-            percentile: Option<f64>,
-            within_ms: Option<f64>,
-            errors: f64,
-        }
-        let Read {
-            mut latency,
-            percentile,
-            within_ms,
-            errors,
-        } = Read::deserialize(from)?;
-        if let (Some(percentile), Some(within_ms)) = (percentile, within_ms) {
-            latency.push(LatencyLimit {
-                percentile,
-                within_ms,
-            });
-        }
-        if latency.is_empty() {
-            return Err(serde::de::Error::missing_field("latency"));
-        }
-        Ok(Self { latency, errors })
     }
 }
 
@@ -256,25 +226,6 @@ pub struct Overload {
 mod tests {
     use super::*;
     use crate::CheckId;
-
-    #[test]
-    fn limits_of_earlier_versions_are_read() {
-        let earlier = r#"{"percentile": 99.0, "within_ms": 10.0, "errors": 0.001}"#;
-        let limits: Limits = serde_json::from_str(earlier).unwrap();
-        assert_eq!(
-            limits,
-            Limits {
-                latency: vec![LatencyLimit {
-                    percentile: 99.0,
-                    within_ms: 10.0
-                }],
-                errors: 0.001
-            }
-        );
-        let text = serde_json::to_string(&limits).unwrap();
-        assert_eq!(serde_json::from_str::<Limits>(&text).unwrap(), limits);
-        assert!(serde_json::from_str::<Limits>(r#"{"errors": 0.001}"#).is_err());
-    }
 
     #[test]
     fn every_reason_has_the_word_of_its_check() {

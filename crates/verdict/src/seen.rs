@@ -41,7 +41,7 @@ pub struct DuelReport {
     pub cut_short: bool,
     /// Findings of the checks, by side.
     pub checks: Vec<Finding>,
-    /// How it was measured, and what of that a pilot has found; null for duels of earlier versions.
+    /// How it was measured, and what of that a pilot has found; null where it was not kept.
     pub design: Option<Design>,
     /// Every round, its sides in their order.
     pub values: Vec<Vec<Values>>,
