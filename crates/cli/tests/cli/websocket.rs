@@ -123,6 +123,10 @@ fn what_cannot_work_over_websocket_is_said() {
         (&["load", &secure], "without TLS it is ws://"),
         (&["load", "--size", "9", &plain], "are for WebSocket"),
         (
+            &["load", "--message", "x", &good],
+            "--message is for tcp:// and grpc://",
+        ),
+        (
             &["load", "-b", "x", &good],
             "--body is for requests over HTTP",
         ),

@@ -34,6 +34,12 @@ pub fn workload(
     asked: &WorkloadArgs<'_>,
     address: &TargetUrl,
 ) -> Result<Workload> {
+    if args.message.is_some() && address.http && !address.grpc {
+        return Err(usage!(
+            help = "--body is the body of a request over HTTP; over WebSocket, messages have --size and --text",
+            "--message is for tcp:// and grpc://"
+        ));
+    }
     let several = match (&args.file, &args.replay) {
         (None, None) => None,
         (Some(_), None) => Some("--file"),
