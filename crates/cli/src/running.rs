@@ -1,5 +1,5 @@
-//! A server that runs already, as the command line names it: where it listens, how it is spoken to, and one try of that,
-//! so that what cannot work is said before anything is loaded.
+//! A server that runs already, as the command line names it: where it listens, and how it is spoken to. One connection is
+//! tried first, so that errors are reported before the load.
 
 use crate::http2::ProtocolOptions;
 use crate::remedy::words;

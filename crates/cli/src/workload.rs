@@ -206,7 +206,8 @@ impl<'a> WorkloadArgs<'a> {
         rpc(self.grpc, self.message, self.request, path).map(Some)
     }
 
-    /// Messages over WebSocket for all sides: the contract where all of them keep it and nothing is said of the handshake.
+    /// Messages over WebSocket for all sides: the contract ws-echo where all of them keep it and no option changes the
+    /// handshake.
     fn socket(&self, hints: &[Hint]) -> Result<Workload> {
         self.request.fits_handshake()?;
         if self.file.is_some() {

@@ -7,9 +7,9 @@ use std::io;
 /// Error that a connection met. Its text is what records have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LoadError {
-    /// During what.
+    /// Activity during which it occurred.
     pub doing: IoActivity,
-    /// Why.
+    /// Reason for it.
     pub cause: Cause,
 }
 
@@ -22,7 +22,7 @@ pub enum IoActivity {
     Reading,
     /// Sending a request.
     Writing,
-    /// Waiting for an answer, for longer than allowed.
+    /// Waiting for an answer for longer than the time-out.
     TimedOut,
 }
 

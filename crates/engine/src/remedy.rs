@@ -1,4 +1,4 @@
-//! Remedies for servers that cannot be loaded, as data: each front end has other flags, and words of its own for them.
+//! Remedies for servers that cannot be loaded, as data: each front end has its flags and its words.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

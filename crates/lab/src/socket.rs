@@ -60,7 +60,7 @@ impl Socket {
     /// Returns the messages of a load.
     ///
     /// # Errors
-    /// As [`upgrade`](Self::upgrade).
+    /// A header field that the handshake has itself, in words.
     pub fn dialogue(&self, authority: &str, load: &Load) -> Result<Dialogue, String> {
         Ok(Dialogue::Ws(Box::new(WsMessages {
             upgrade: self.upgrade(authority)?,

@@ -19,12 +19,12 @@ pub struct Mistake {
     /// Advice for the user.
     #[help]
     pub help: Option<String>,
-    /// Drawing requests or sessions at random helps as well.
+    /// `Shares::Random` avoids it.
     pub helped_by_chance: bool,
 }
 
 impl Mistake {
-    /// The same, for which drawing requests or sessions at random helps as well.
+    /// Marks the mistake as one that `Shares::Random` avoids.
     #[must_use]
     pub(crate) fn helped_by_chance(mut self) -> Self {
         self.helped_by_chance = true;

@@ -222,8 +222,8 @@ fn settle(args: &LoadArgs, fleet: Option<&Fleet>) -> Result<Settled> {
     load.check().map_err(|invalid| usage!("--{invalid}"))?;
     let keepalive = !args.shape.no_keepalive;
     let dialogue = |workload: &Workload| workload.dialogue(&endpoint, &load, keepalive);
-    // What cannot be sent is said before the server is reached.
-    dialogue(&workload).map_err(|wrong| usage!("{wrong}"))?;
+    // Requests that cannot be sent are reported before the server is reached.
+    let asked = dialogue(&workload).map_err(|wrong| usage!("{wrong}"))?;
     let allowed = prony_lab::placement::allowed_cpus();
     let cpus = args
         .cpus
@@ -247,20 +247,21 @@ fn settle(args: &LoadArgs, fleet: Option<&Fleet>) -> Result<Settled> {
     let from = sources
         .toward(&target)
         .map_err(|invalid| usage!("--{invalid}"))?;
-    let workload = match workload {
+    let (workload, asked) = match workload {
         Workload::Call(rpc) if fleet.is_none() && !args.no_verify => {
             let expect = grpc::looked(args, &endpoint, &rpc, &target, tls.as_ref())?;
-            Workload::Call(Box::new(Rpc { expect, ..*rpc }))
+            let call = Workload::Call(Box::new(Rpc { expect, ..*rpc }));
+            let asked = dialogue(&call).map_err(|wrong| miette!("{wrong}"))?;
+            (call, asked)
         }
-        other => other,
+        other => (other, asked),
     };
-    let dialogue = dialogue(&workload).map_err(|wrong| miette!("{wrong}"))?;
     let plan = Plan {
         tls,
         sources: from,
         seed: args.seed.unwrap_or_else(rand::random),
         cpus,
-        ..Plan::new(load, target, dialogue)
+        ..Plan::new(load, target, asked)
     };
     plan.validate().map_err(|invalid| usage!("--{invalid}"))?;
     let server = match &plan.target {

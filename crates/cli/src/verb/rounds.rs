@@ -22,7 +22,7 @@ pub fn explain(error: &DuelError) -> miette::Report {
     }
 }
 
-/// The whole rounds, if there are any. What ended them early is said.
+/// Returns the complete rounds, if there are any, and prints why an anatomy ended early.
 pub fn whole_rounds(outcome: WhyResult) -> Option<Dissections> {
     if let Some(failure) = outcome.failure {
         let n = outcome.seen.rounds.len() + 1;
@@ -31,7 +31,7 @@ pub fn whole_rounds(outcome: WhyResult) -> Option<Dissections> {
     (!outcome.seen.rounds.is_empty()).then_some(outcome.seen)
 }
 
-/// Keeps in a run what rounds have shown that say why. That it cannot be written is said, and no reason to end.
+/// Stores the anatomy of a run in the notebook. An error is printed; the command goes on.
 pub fn keep(notebook: &Notebook, run: RunId, seen: &Dissections) {
     if let Err(error) = notebook.set_anatomy(run, &kept(seen)) {
         eprintln!("run {run} is kept without its anatomy: {error}");

@@ -69,7 +69,7 @@ pub fn main(args: &Verify) -> Result<CommandEnd> {
     Ok(CommandEnd::Incomplete)
 }
 
-/// Nothing is said of messages over WebSocket.
+/// `prony verify` has no options for messages over WebSocket.
 static NO_MESSAGES: Messages = Messages {
     size: None,
     text: false,

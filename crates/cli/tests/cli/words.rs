@@ -61,7 +61,7 @@ fn doc_comments_name_what_they_document() {
     );
 }
 
-/// A name that stands for many things says nothing of any of them.
+/// No type name has more than two meanings in all crates.
 #[test]
 fn a_type_has_a_name_of_its_own() {
     let mut sources = Vec::new();

@@ -2,7 +2,7 @@
 
 use prony_engine::Remedy;
 
-/// ImitatedTool that tries a server before it loads it.
+/// Tools that connect to a server once before they load it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ImitatedTool {
     Ab,

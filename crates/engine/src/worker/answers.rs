@@ -278,23 +278,11 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             self.recorder.record.idle_closed += 1;
             return self.lose(out, slot, at, RequestFailure::Read, None);
         }
-        if let Link::Connecting(_) | Link::Listening = self.connections[index].link {
-            return self.lose(
-                out,
-                slot,
-                at,
-                RequestFailure::Read,
-                Some(&io::Error::other(fault)),
-            );
-        }
-        if let Fault::Tls(_) = fault {
-            return self.lose(
-                out,
-                slot,
-                at,
-                RequestFailure::Read,
-                Some(&io::Error::other(fault)),
-            );
+        let link = &self.connections[index].link;
+        let unasked = matches!(link, Link::Connecting(_) | Link::Listening);
+        if unasked || matches!(fault, Fault::Tls(_)) {
+            let error = io::Error::other(fault);
+            return self.lose(out, slot, at, RequestFailure::Read, Some(&error));
         }
         let oldest = self.oldest(index);
         let Some((token, request)) = oldest.filter(|_| !matches!(fault, Fault::Unsolicited { .. }))

@@ -157,16 +157,6 @@ impl RequestFileReader<'_> {
     }
 }
 
-/// Reads requests from a file.
-///
-/// # Errors
-/// The first mistake, with its place.
-pub fn read(path: &Path, server: &ServerFacts) -> Result<Mix, RequestsError> {
-    let source = Source::read(path)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    Ok(parse(&source, folder, server)?)
-}
-
 /// Reads requests. Paths in them are seen from `folder`.
 ///
 /// # Errors

@@ -140,7 +140,7 @@ impl RequestFile {
         })
     }
 
-    /// The same without the pauses of its sessions.
+    /// Removes the pauses between the steps of its sessions.
     #[must_use]
     pub fn without_pauses(mut self) -> Self {
         let sessions = self.mix.sessions.iter_mut();
@@ -198,7 +198,7 @@ impl RequestFile {
     /// The requests to this server.
     ///
     /// # Errors
-    /// As [`dialogue`](Self::dialogue).
+    /// When it has a field that HTTP/2 has no place for, in words.
     pub fn mix(&self, endpoint: &Endpoint<'_>, keepalive: bool) -> Result<Mix, String> {
         endpoint
             .mix(self.mix.for_host(endpoint.authority, keepalive))

@@ -46,43 +46,57 @@ pub fn workload(
         (_, Some(_)) => Some("--replay"),
     };
     match several {
-        Some(option) if !address.http || address.ws => Err(usage!(
-            "{option} has HTTP requests: the URL must begin with http://"
-        )),
-        Some(option) if address.grpc => Err(usage!(
-            "{option} has requests of HTTP, and grpc:// makes one call again and again"
-        )),
-        Some(_) => {
-            args.grpc.unused()?;
-            requests(args, asked, address)
+        Some(option) if !address.http || address.ws => {
+            return Err(usage!(
+                "{option} has HTTP requests: the URL must begin with http://"
+            ));
         }
-        None if !address.http => {
-            args.grpc.unused()?;
-            echo(args)
+        Some(option) if address.grpc => {
+            return Err(usage!(
+                "{option} has requests of HTTP, and grpc:// makes one call again and again"
+            ));
         }
-        None => asked.workload(&[Hint::of_url(address)]),
+        _ => {}
     }
+    if let Some(file) = requests(args, asked, address)? {
+        args.grpc.unused()?;
+        return Ok(Workload::Requests {
+            contract: Contract::Http,
+            asked: Arc::new(file),
+        });
+    }
+    if !address.http {
+        args.grpc.unused()?;
+        return echo(args);
+    }
+    asked.workload(&[Hint::of_url(address)])
 }
 
-/// The requests of a file, of a log, or of a log by a file.
-fn requests(args: &LoadArgs, asked: &WorkloadArgs<'_>, address: &TargetUrl) -> Result<Workload> {
+/// The requests of a file, of a log, or of a log by a file; none: there is neither.
+fn requests(
+    args: &LoadArgs,
+    asked: &WorkloadArgs<'_>,
+    address: &TargetUrl,
+) -> Result<Option<RequestFile>> {
+    if args.file.is_none() && args.replay.is_none() {
+        return Ok(None);
+    }
     let shares = match args.random_shares {
         true => Shares::Random,
         false => Shares::Exact,
     };
     let server = asked.server(&address.path, shares)?;
-    let file = args.file.as_ref();
-    let file = file.map(|file| RequestFile::read(file, &server, ways(true)).map_err(mistaken));
-    let mut file = match (&args.replay, file.transpose()?) {
-        (Some(log), file) => super::replay::of(log, args, file, &server)?,
-        (None, Some(file)) => file,
-        (None, None) => return asked.workload(&[Hint::of_url(address)]),
+    let mut found = match &args.file {
+        Some(file) => Some(RequestFile::read(file, &server, ways(true)).map_err(mistaken)?),
+        None => None,
     };
-    args.request.settle(&mut file.mix)?;
-    Ok(Workload::Requests {
-        contract: Contract::Http,
-        asked: Arc::new(file),
-    })
+    if let Some(log) = &args.replay {
+        found = Some(super::replay::of(log, args, found, &server)?);
+    }
+    if let Some(found) = &mut found {
+        args.request.settle(&mut found.mix)?;
+    }
+    Ok(found)
 }
 
 /// The message of an echo.

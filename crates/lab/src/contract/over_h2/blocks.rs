@@ -86,7 +86,7 @@ impl Blocks {
     /// Decodes trailers. `h2` has no limit for those, so they are given a status and read as a head.
     ///
     /// # Errors
-    /// As [`Self::head`], and when they have a status.
+    /// When the block cannot be decoded, or has a status.
     pub(super) fn trailers(&mut self, block: &[u8]) -> Result<HeaderMap, Error> {
         let (sizes, fields) = block.split_at(table_sizes(block));
         let head = self.head(&[sizes, &OK, fields].concat())?;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use prony_engine::Target;
 use prony_engine::protocol::Mix;
 use prony_lab::contract::{Depth, Inspection, SILENCE_LIMIT};
-use prony_lab::requests::verify::{SendMode, Tried, verify};
-use prony_lab::requests::{ServerFacts, read};
+use prony_lab::requests::ServerFacts;
+use prony_lab::requests::verify::{RequestFile, SendMode, Tried, verify};
 use serde_json::{Value, json};
 use server::{Asked, Change, Said, Shop, Wire, folder, open};
 
@@ -21,7 +21,9 @@ fn honest(_: &Shop, _: &Asked, said: Said) -> Said {
 
 /// One of the files.
 fn file(name: &str) -> Mix {
-    read(&folder().join(name), &ServerFacts::anywhere()).expect("a right file")
+    let file = folder().join(name);
+    let read = RequestFile::read(&file, &ServerFacts::anywhere(), Vec::new());
+    read.expect("a right file").mix
 }
 
 /// Verifies a shop, and returns the outcome of every request in every way.
