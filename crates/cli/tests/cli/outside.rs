@@ -202,7 +202,13 @@ fn a_server_that_closes_idle_connections_is_not_in_doubt() {
     let (severity, text) = checks(&ran, "idle-closed").unwrap_or_else(|| panic!("{ran}"));
     assert_eq!(severity, "note");
     assert!(text.contains("408"), "{text}");
-    assert_eq!(ran.json()["outcomes"]["ok"], 8, "{ran}");
+    // A request may cross the server's 408: then that is its answer, or its connection has ended.
+    let outcomes = &ran.json()["outcomes"];
+    let crossed = ["wrong_answer", "read_error", "write_error"];
+    let crossed: u64 = crossed.iter().filter_map(|n| outcomes[n].as_u64()).sum();
+    let right = outcomes["ok"].as_u64().unwrap();
+    assert_eq!(right + crossed, 8, "{ran}");
+    assert!(right > crossed, "{ran}");
 }
 
 // Slow: 5 loads with a time-out of 0.3 s, after which TLS and HTTP/2 are tried, each for as long.
