@@ -18,7 +18,7 @@ pub enum Question {
     Duels,
     /// `duel` of the first side with itself and a tenth more CPU work: is it found?
     Planted,
-    /// `duel` of the first side with itself, in half a minute: is a difference found?
+    /// `duel` of the first side with itself, in a minute and a half: is a difference found?
     Same,
     /// `capacity` of the first side
     Capacities,
@@ -105,6 +105,8 @@ pub struct Duel {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Same {
     pub rounds: u32,
+    /// CPU time per request of the first side, in microseconds.
+    pub cpu_us: f64,
     /// In which quantities it was called better or worse than itself.
     pub differs: Vec<Quantity>,
     pub checks: Vec<CheckId>,
@@ -220,6 +222,15 @@ pub mod tests {
             throughput,
             checks: Vec::new(),
         }
+    }
+
+    pub fn same(rounds: u32) -> Found {
+        Found::Same(Same {
+            rounds,
+            cpu_us: 250.0,
+            differs: Vec::new(),
+            checks: Vec::new(),
+        })
     }
 
     pub fn answer(app: &str, time: u32, found: Found) -> Answer {

@@ -18,7 +18,7 @@ const SHORT: [&str; 2] = ["--max-time", "90s"];
 /// Trials of a long search: starts, and the length of each.
 const LONG: [&str; 4] = ["--starts", "12", "-d", "20s"];
 
-/// Asks a question about an application. The amount to plant follows from its first duel, which must be among the answers.
+/// Asks a question about an application. The amount to plant follows from its first short duel, which must be among the answers.
 ///
 /// # Errors
 /// When `prony` or the application cannot be started, or gives no result.
@@ -47,13 +47,11 @@ pub fn ask(app: &App, question: Question, time: u32, answers: &Answers) -> Resul
     })
 }
 
-/// CPU time of a request, as the first duel saw it: that of a request differs with the load.
+/// CPU time of a request, as the first short duel saw it: that of a request differs with the load.
 fn cpu_us(app: &App, answers: &Answers) -> Result<f64> {
-    match answers
-        .get(&app.name, Question::Duels, 1)
-        .map(|it| &it.found)
-    {
-        Some(Found::Duels(duel)) => Ok(duel.cpu_us),
+    let first = answers.get(&app.name, Question::Same, 1);
+    match first.map(|it| &it.found) {
+        Some(Found::Same(same)) => Ok(same.cpu_us),
         _ => Err(Error::Unusable("no duel has shown its CPU time".into())),
     }
 }
@@ -126,10 +124,12 @@ fn duel(app: &App, other: &str) -> Result<Duel> {
 /// A duel of an application's first side with itself.
 fn same(app: &App) -> Result<Same> {
     let found = printed(app, &app.filled(&app.a.command)?, &SHORT)?;
+    let cpu_us = found.cpu_us()?;
     let about = |it: &&Comparison| Quantity::ALL.contains(&it.quantity);
     let differs = found.comparisons.iter().filter(about);
     Ok(Same {
         rounds: found.rounds,
+        cpu_us,
         differs: differs
             .filter(|it| it.verdict.is_difference())
             .map(|it| it.quantity)
@@ -148,12 +148,18 @@ fn printed(app: &App, other: &str, options: &[&str]) -> Result<Printed> {
 }
 
 impl Printed {
-    fn duel(self) -> Result<Duel> {
+    /// Mean CPU time per request of the first side, in microseconds.
+    fn cpu_us(&self) -> Result<f64> {
         let first = |round: &Vec<Values>| round.first()?.of(Quantity::Cpu);
         let cpu: Vec<f64> = self.values.iter().filter_map(first).collect();
         if cpu.is_empty() {
             return Err(Error::Unusable("a duel measured no CPU time".into()));
         }
+        Ok(cpu.iter().sum::<f64>() / cpu.len() as f64 / 1e3)
+    }
+
+    fn duel(self) -> Result<Duel> {
+        let cpu_us = self.cpu_us()?;
         let compared = |quantity| {
             let found = self.comparisons.iter().find(|it| it.quantity == quantity);
             let missing = || Error::Unusable(format!("a duel says nothing of {quantity:?}"));
@@ -161,7 +167,7 @@ impl Printed {
         };
         Ok(Duel {
             rounds: self.rounds,
-            cpu_us: cpu.iter().sum::<f64>() / cpu.len() as f64 / 1e3,
+            cpu_us,
             cpu: compared(Quantity::Cpu)?,
             throughput: compared(Quantity::Throughput)?,
             checks: names(self.checks),

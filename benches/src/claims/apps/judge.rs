@@ -196,8 +196,7 @@ pub fn requirements(answers: &[Answer]) -> Vec<Requirement> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer::Same;
-    use super::super::answer::tests::{answer, capacity, compared, duel};
+    use super::super::answer::tests::{answer, capacity, compared, duel, same};
     use super::*;
 
     #[test]
@@ -279,16 +278,9 @@ mod tests {
 
     #[test]
     fn a_duel_of_one_round_is_no_evidence() {
-        let same = |rounds| {
-            let same = Same {
-                rounds,
-                differs: Vec::new(),
-                checks: Vec::new(),
-            };
-            answer("php", 1, Found::Same(same))
-        };
+        let alone = |rounds| answer("php", 1, same(rounds));
         let of = |answers: &[Answer]| requirements(answers)[4].of;
-        assert_eq!(of(&[same(1), same(2), same(3)]), 2);
+        assert_eq!(of(&[alone(1), alone(2), alone(3)]), 2);
     }
 
     #[test]

@@ -129,8 +129,8 @@ fn unanswered<'a>(
     for time in 1..=times {
         for &question in questions {
             for app in apps {
-                // The first duel says how much is to be planted.
-                let before = (question == Question::Planted).then_some((app, Question::Duels, 1));
+                // The first short duel says how much is to be planted.
+                let before = (question == Question::Planted).then_some((app, Question::Same, 1));
                 let this = (time <= question.times(times)).then_some((app, question, time));
                 for (app, question, time) in before.into_iter().chain(this) {
                     let asked = open.iter().any(|(other, of, at)| {
@@ -161,7 +161,7 @@ fn smoke(app: &App) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::answer::tests::{answer, capacity, compared, duel};
+    use super::answer::tests::{answer, capacity, same};
     use super::*;
     use answer::Found;
 
@@ -192,16 +192,12 @@ mod tests {
         answers.add(answer("gin", 1, found)).unwrap();
         assert_eq!(names(&both[..1], 1, &answers), ["php Capacities 1"]);
 
-        let equal = duel(
-            compared(1.0, "no difference", 0.1),
-            compared(1.0, "faster", 0.1),
-        );
-        answers.add(answer("gin", 1, Found::Duels(equal))).unwrap();
+        answers.add(answer("gin", 1, same(2))).unwrap();
         assert_eq!(
             names(&[Question::Planted], 2, &answers),
             [
                 "gin Planted 1",
-                "php Duels 1",
+                "php Same 1",
                 "php Planted 1",
                 "gin Planted 2",
                 "php Planted 2",
