@@ -33,6 +33,10 @@ pub fn words(remedy: Remedy) -> &'static str {
         }
         Remedy::Http2 => "use --protocol h2, or grpcs:// for gRPC",
         Remedy::NoHttp2 => "leave out --protocol h2, or switch on HTTP/2 in the server",
+        Remedy::NoHttp3 => "use --protocol h2 or tls, or switch on HTTP/3 in the server",
+        Remedy::UdpPort => {
+            "does the server speak HTTP/3 there, and do firewalls let UDP through? --protocol h2 is HTTP/2 over TLS"
+        }
         Remedy::ServerLog => "the server's log may say more",
         Remedy::Http1 => {
             "use http://, or switch on HTTP/2 without TLS (h2c, prior knowledge) in the server"

@@ -18,8 +18,8 @@ use prony_record::generator::per_request;
 use prony_record::times::EffectiveSamples;
 use prony_record::tls::Handshakes;
 use prony_record::{
-    Backlog, ByRequest, BySession, Ends, Generator, Grpc, Load, Observation, Pool, Tls, Transport,
-    Window,
+    Backlog, ByRequest, BySession, Ends, Generator, Grpc, Load, Observation, Pool, Quic, Tls,
+    Transport, Window,
 };
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -248,6 +248,7 @@ impl<'a> Gather<'a> {
             by_session: by_session(&self.reports),
             tls: tls(&self.reports, record.handshakes),
             grpc: grpc(&self.reports),
+            quic: quic(&self.reports),
             by_host: Vec::new(),
         };
         let length = self.window();
@@ -360,6 +361,15 @@ fn grpc(reports: &[WorkerReport]) -> Option<Grpc> {
 }
 
 /// TLS counts of all workers together, with the handshakes `measured`; None where no worker used TLS.
+fn quic(reports: &[WorkerReport]) -> Option<Quic> {
+    let mut seen = reports.iter().filter_map(|report| report.quic.as_ref());
+    let mut all = *seen.next()?;
+    for quic in seen {
+        all.merge(quic);
+    }
+    Some(all)
+}
+
 fn tls(reports: &[WorkerReport], measured: Handshakes) -> Option<Tls> {
     let mut seen = reports.iter().filter_map(|report| report.tls.as_ref());
     let mut all = seen.next()?.clone();

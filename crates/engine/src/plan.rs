@@ -27,6 +27,9 @@ pub enum Dialogue {
     },
     /// HTTP/2 requests, in turn: the load's `pipeline` is the number of streams in flight on each connection.
     H2(Box<H2Requests>),
+    /// HTTP/3 requests, in turn: the plan has TLS, and the load's `pipeline` is the number of streams in flight on each
+    /// connection.
+    H3(Box<H2Requests>),
     /// gRPC calls, in turn, over HTTP/2.
     Grpc(Box<H2Requests<GrpcExpect>>),
     /// Messages over WebSocket, which must come back.
@@ -37,7 +40,7 @@ pub enum Dialogue {
     Own,
 }
 
-/// Requests over HTTP/2.
+/// Requests over HTTP/2 or HTTP/3.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct H2Requests<E = Expect> {
     /// The requests, at least one.
@@ -70,7 +73,7 @@ impl Dialogue {
     pub(crate) fn expects_status(&self) -> bool {
         match self {
             Self::Http { exchanges, .. } => exchanges.iter().any(HttpExchange::expects_status),
-            Self::H2(it) => it.exchanges.iter().any(H2Exchange::expects_status),
+            Self::H2(it) | Self::H3(it) => it.exchanges.iter().any(H2Exchange::expects_status),
             Self::Mix(mix) => mix.requests.iter().any(|it| !it.expected.status.is_empty()),
             Self::Echo(_) | Self::Grpc(_) | Self::Ws(_) | Self::Own => false,
         }
@@ -85,7 +88,7 @@ impl Dialogue {
                 .map(HttpExchange::length)
                 .max()
                 .unwrap_or_default(),
-            Self::H2(it) => it.longest(),
+            Self::H2(it) | Self::H3(it) => it.longest(),
             Self::Grpc(it) => it.longest(),
             Self::Ws(it) => it.length(),
             Self::Mix(mix) => mix.longest(),
@@ -97,7 +100,7 @@ impl Dialogue {
         match self {
             Self::Echo(message) => message.is_empty(),
             Self::Http { exchanges, .. } => exchanges.is_empty(),
-            Self::H2(it) => it.exchanges.is_empty(),
+            Self::H2(it) | Self::H3(it) => it.exchanges.is_empty(),
             Self::Grpc(it) => it.exchanges.is_empty(),
             Self::Mix(mix) => mix.requests.is_empty(),
             Self::Ws(_) | Self::Own => false,
@@ -254,6 +257,15 @@ impl Plan {
             option: "the dialogue",
             must: "an echo or HTTP requests, or supplied with run_with",
             found: "neither".into(),
+        }
+    }
+
+    /// HTTP/3 cannot be spoken without TLS, or over a unix socket.
+    pub(crate) fn without_quic() -> Invalid {
+        Invalid {
+            option: "HTTP/3",
+            must: "spoken over TLS, with a host and a port",
+            found: "not so".into(),
         }
     }
 

@@ -37,6 +37,10 @@ pub enum Remedy {
     Http2,
     /// Speak HTTP/1.1 over TLS, or switch on HTTP/2 in the server.
     NoHttp2,
+    /// Speak HTTP/2 or HTTP/1.1 over TLS, or switch on HTTP/3 in the server.
+    NoHttp3,
+    /// Name the right port, and let UDP through.
+    UdpPort,
     /// Read the server's log.
     ServerLog,
     /// Speak HTTP/1.1 without TLS, or switch on HTTP/2 without TLS in the server.

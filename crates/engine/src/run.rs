@@ -6,20 +6,21 @@ use crate::outcome::{Detail, Error, Progress, WorkerMessage};
 use crate::part::{LoadShare, PartMessage};
 use crate::plan::{Arrival, Dialogue, Plan};
 use crate::protocol::grpc::Grpc;
-use crate::protocol::h2::{H2, Plain};
-use crate::protocol::mix::{Users, over_h2};
-use crate::protocol::tls::{Connector, Tls};
+use crate::protocol::h2::{Content, H2, Plain};
+use crate::protocol::h3::{H3, possible};
+use crate::protocol::mix::{Users, over_h2, over_h3};
+use crate::protocol::tls::{Connector, Tls, TlsInvalid};
 use crate::protocol::ws::Ws;
 use crate::protocol::{Echo, Http, Mixed, Session};
 use crate::schedule::{
     Closed, Constant, Open, Poisson, Replayed, Schedule, Share, Staged, StagedPoisson,
 };
 use crate::target::Target;
-use crate::transport::{Came, Endpoints, Epoll, Transport, Uring, try_source};
+use crate::transport::{Came, Endpoints, Epoll, Transport, Udp, Uring, try_source};
 use crate::worker::{Event, Worker, WorkerReport};
 use prony_record::load::Load;
 use prony_record::{Observation, Transport as Kind};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc;
 
 /// Can the connections of a load come from these addresses of this machine?
@@ -89,6 +90,12 @@ fn speak(
             };
             carry_out(plan, part, control, &session, hear)
         }
+        Dialogue::H3(it) => {
+            let session = |_, over: (&Connector, SocketAddr)| {
+                H3::<Plain>::new(it.exchanges.clone(), it.limits, it.window, over)
+            };
+            over_http3(plan, part, control, &session, hear)
+        }
         Dialogue::Grpc(it) => {
             let session = |_| {
                 let h2 = H2::<Grpc>::new(it.exchanges.clone(), it.limits, it.window);
@@ -113,6 +120,11 @@ fn speak(
                 None => {
                     let session = |worker| (target(), users(worker));
                     carry_out(plan, part, control, &session, hear)
+                }
+                Some(how) if how.http3 => {
+                    let session =
+                        |worker, over: (&Connector, SocketAddr)| over_h3(users(worker), mix, over);
+                    over_http3(plan, part, control, &session, hear)
                 }
                 Some(_) => {
                     let session = |worker| (target(), over_h2(users(worker), mix));
@@ -139,6 +151,11 @@ fn speak(
                 None => {
                     let session = |worker| (target(), mixed(worker));
                     carry_out(plan, part, control, &session, hear)
+                }
+                Some(how) if how.http3 => {
+                    let session =
+                        |worker, over: (&Connector, SocketAddr)| over_h3(mixed(worker), mix, over);
+                    over_http3(plan, part, control, &session, hear)
                 }
                 Some(_) => {
                     let session = |worker| (target(), over_h2(mixed(worker), mix));
@@ -198,7 +215,7 @@ fn carry_out<P: Session>(
     hear: &mut dyn FnMut(WorkerMessage),
 ) -> Result<(), Error> {
     let Some(options) = &plan.tls else {
-        start(plan, part, control, session, hear);
+        start(plan, part, control, session, by_transport, hear);
         return Ok(());
     };
     let connector = Connector::new(options)?;
@@ -206,9 +223,34 @@ fn carry_out<P: Session>(
         let (target, session) = session(worker);
         (target, Tls::new(session, &connector))
     };
-    start::<Tls<'_, P::Token>>(plan, part, control, &secure, hear);
+    start::<Tls<'_, P::Token>>(plan, part, control, &secure, by_transport, hear);
     Ok(())
 }
+
+/// Over HTTP/3: what a worker needs of TLS, and of the server's address, to begin.
+fn over_http3<C: Content>(
+    plan: &Plan,
+    part: LoadShare,
+    control: &Control,
+    session: &(dyn Fn(u32, (&Connector, SocketAddr)) -> Result<H3<C>, TlsInvalid> + Sync),
+    hear: &mut dyn FnMut(WorkerMessage),
+) -> Result<(), Error> {
+    let (Some(options), &Target::Tcp(remote)) = (&plan.tls, &plan.target) else {
+        return Err(Plan::without_quic().into());
+    };
+    let connector = Connector::new(options)?;
+    possible(&connector, remote)?;
+    let session = |worker| {
+        let made = session(worker, (&connector, remote));
+        (plan.target.clone(), made.expect("it is possible"))
+    };
+    start(plan, part, control, &session, by_datagrams, hear);
+    Ok(())
+}
+
+/// How a worker's bytes travel.
+type Carrier<P> =
+    fn(&Plan, Share, &Control, &dyn Fn(Event), &Target, P) -> Result<(Kind, WorkerReport), Error>;
 
 /// Starts the workers of a part, and hears them until the last has ended.
 fn start<P: Session>(
@@ -216,6 +258,7 @@ fn start<P: Session>(
     part: LoadShare,
     control: &Control,
     session: &Sessions<'_, P>,
+    over: Carrier<P>,
     hear: &mut dyn FnMut(WorkerMessage),
 ) {
     let (sender, receiver) = mpsc::channel();
@@ -238,7 +281,7 @@ fn start<P: Session>(
                     });
                 };
                 let (target, session) = session(share.worker);
-                let result = by_transport(plan, share, control, &events, &target, session);
+                let result = over(plan, share, control, &events, &target, session);
                 let _ = sender.send(match result {
                     Ok((transport, report)) => WorkerMessage::Done(transport, Box::new(report)),
                     Err(error) => WorkerMessage::Failed(error),
@@ -301,6 +344,31 @@ fn by_transport<P: Session>(
         }
     };
     Ok((kind, report?))
+}
+
+/// Over UDP, by epoll.
+fn by_datagrams<P: Session>(
+    plan: &Plan,
+    share: Share,
+    control: &Control,
+    events: &dyn Fn(Event),
+    target: &Target,
+    protocol: P,
+) -> Result<(Kind, WorkerReport), Error> {
+    let kind = Kind::Epoll;
+    let came = match plan.load.rate {
+        None => Came::Read,
+        Some(_) => Came::Stamped,
+    };
+    let ends = Endpoints {
+        target,
+        sources: &plan.sources,
+        first: share.worker,
+    };
+    let transport = Udp::new(&ends, share.connections(), came)
+        .map_err(|source| Error::Transport { kind, source })?;
+    let report = by_arrival(plan, share, control, events, transport, protocol)?;
+    Ok((kind, report))
 }
 
 fn by_arrival<T: Transport, P: Session>(

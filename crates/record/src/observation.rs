@@ -5,7 +5,7 @@ use crate::by_request::{self, ByRequest};
 use crate::by_session::{self, BySession};
 use crate::window::followed_by;
 use crate::{
-    Backlog, Distributions, Ends, Generator, Grpc, Nanos, Outcomes, Phase, Pool, SECOND, Tls,
+    Backlog, Distributions, Ends, Generator, Grpc, Nanos, Outcomes, Phase, Pool, Quic, SECOND, Tls,
     Window,
 };
 use serde::{Deserialize, Serialize};
@@ -102,6 +102,9 @@ pub struct Observation {
     /// Observations of gRPC; None with another protocol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grpc: Option<Grpc>,
+    /// Observations of QUIC; None where it is not spoken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quic: Option<Quic>,
     /// By machine; empty unless several carried the load out together, or another one did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_host: Vec<ByHost>,
@@ -259,6 +262,9 @@ impl Observation {
         by_host::merge(&mut self.by_host, &other.by_host, lengths);
         if let Some(tls) = &other.tls {
             self.tls.get_or_insert_default().merge(tls);
+        }
+        if let Some(quic) = &other.quic {
+            self.quic.get_or_insert_default().merge(quic);
         }
         if let Some(grpc) = &other.grpc {
             self.grpc.get_or_insert_default().merge(grpc);

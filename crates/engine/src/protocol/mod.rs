@@ -10,6 +10,7 @@ pub mod encoding;
 mod expect;
 pub mod grpc;
 pub mod h2;
+pub mod h3;
 mod http;
 mod in_flight;
 pub mod mix;
@@ -31,7 +32,7 @@ pub use mix::{Mix, Mixed};
 pub use recognized::recognized;
 
 use crate::clock::Nanos;
-use prony_record::{ByRequest, BySession, Tls};
+use prony_record::{ByRequest, BySession, Quic, Tls};
 use serde::{Deserialize, Serialize};
 use tls::TlsFault;
 
@@ -125,6 +126,9 @@ pub enum Fault {
     /// WebSocket's handshake was answered with this status.
     #[error("the WebSocket handshake was answered with status {0}, not 101")]
     Refused(u16),
+    /// The connection has ended, for this reason.
+    #[error("{0}")]
+    Lost(String),
     /// TLS broke: the connection, not an answer, is at fault.
     #[error(transparent)]
     Tls(TlsFault),
@@ -242,6 +246,9 @@ pub trait Session {
     /// Does it begin with a handshake of TLS, whose time is a distribution of its own?
     const TLS: bool = false;
 
+    /// Do its connections want to be woken at times of their own?
+    const TIMERS: bool = false;
+
     /// Connection `slot` has been made. What is appended to `out` is sent.
     #[inline]
     fn opened(
@@ -295,6 +302,40 @@ pub trait Session {
     ) -> bool {
         false
     }
+
+    /// Requests and answers of a connection have been dealt with for now: what the session has kept back, to send it in one
+    /// go, is appended to `out`.
+    #[inline]
+    fn pack(&mut self, _conn: &mut Self::Conn, _out: &mut Vec<u8>) {}
+
+    /// How many of the bytes that were written to `out`, or that came, go over the wire.
+    #[inline]
+    fn payload(bytes: &[u8]) -> u64 {
+        bytes.len() as u64
+    }
+
+    /// When the connection wants to be [`woken`](Self::woken), on the engine's clock. Asked where
+    /// [`TIMERS`](Self::TIMERS) says so, whenever something has happened on it.
+    fn timer(&mut self, _conn: &mut Self::Conn) -> Option<Nanos> {
+        None
+    }
+
+    /// The time has come that [`timer`](Self::timer) said.
+    ///
+    /// # Errors
+    /// A [`Fault`] when the connection cannot be used any further.
+    fn woken(
+        &mut self,
+        _conn: &mut Self::Conn,
+        _slot: u32,
+        _events: &mut impl Events<Self::Token>,
+    ) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// The connection is closed next: what the server has to know is appended to `out`.
+    #[inline]
+    fn goodbye(&mut self, _conn: &mut Self::Conn, _out: &mut Vec<u8>) {}
 
     /// The head of the first answer that was read, where the protocol has heads.
     fn first_head(&self) -> &[u8] {
@@ -361,6 +402,11 @@ pub trait Session {
 
     /// Returns the TLS counts; None without TLS. Called once, at the end.
     fn tls(&mut self) -> Option<Tls> {
+        None
+    }
+
+    /// Returns what was seen of QUIC; None where it is not spoken. Called once, at the end.
+    fn quic(&mut self) -> Option<Quic> {
         None
     }
 

@@ -31,6 +31,7 @@ impl<'a> Endpoints<'a> {
 pub(super) struct Sockets {
     /// Boxed, because the kernel reads it while a connect is under way.
     target: Box<RawAddress>,
+    kind: libc::c_int,
     sources: Vec<RawAddress>,
     next: usize,
 }
@@ -39,9 +40,25 @@ impl Sockets {
     /// # Errors
     /// When a unix path does not fit (107 bytes at most).
     pub(super) fn new(endpoints: &Endpoints<'_>) -> io::Result<Self> {
+        Self::of_kind(endpoints, libc::SOCK_STREAM)
+    }
+
+    /// The same for datagrams.
+    ///
+    /// # Errors
+    /// For a unix socket, over which none go.
+    pub(super) fn datagrams(endpoints: &Endpoints<'_>) -> io::Result<Self> {
+        match endpoints.target {
+            Target::Tcp(_) => Self::of_kind(endpoints, libc::SOCK_DGRAM),
+            Target::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    fn of_kind(endpoints: &Endpoints<'_>, kind: libc::c_int) -> io::Result<Self> {
         let sources = endpoints.sources.iter().map(|&source| any_port(source));
         Ok(Self {
             target: Box::new(RawAddress::new(endpoints.target)?),
+            kind,
             sources: sources.collect::<io::Result<_>>()?,
             next: endpoints.first as usize,
         })
@@ -52,9 +69,14 @@ impl Sockets {
         self.target.as_ptr()
     }
 
+    /// Is the target's address one of IPv6?
+    pub(super) fn is_ipv6(&self) -> bool {
+        self.target.is_ipv6()
+    }
+
     /// A socket to connect with, from the source whose turn it is.
     pub(super) fn socket(&mut self) -> io::Result<OwnedFd> {
-        let socket = self.target.socket()?;
+        let socket = self.target.socket(self.kind)?;
         if !self.sources.is_empty() {
             bind(&socket, &self.sources[self.next % self.sources.len()])?;
             self.next = self.next.wrapping_add(1);
@@ -69,7 +91,7 @@ impl Sockets {
 /// What the kernel says of it.
 pub(crate) fn try_source(source: IpAddr) -> io::Result<()> {
     let address = any_port(source)?;
-    bind(&address.socket()?, &address)
+    bind(&address.socket(libc::SOCK_STREAM)?, &address)
 }
 
 fn any_port(source: IpAddr) -> io::Result<RawAddress> {

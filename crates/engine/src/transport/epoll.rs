@@ -17,16 +17,21 @@ const BUFFER: usize = 64 << 10;
 pub(crate) struct Epoll {
     out: Out,
     buffer: Box<[u8]>,
-    events: Box<[libc::epoll_event]>,
-    ticker: OwnedFd,
     stamps: Stamps,
 }
 
 /// User data of the ticker's events: no slot has this number.
 const TICKER: u64 = u64::MAX;
 
-pub(crate) struct Out {
+/// Sockets of which the kernel says what can be done without waiting.
+pub(super) struct Readiness {
     epoll: OwnedFd,
+    events: Box<[libc::epoll_event]>,
+    ticker: OwnedFd,
+}
+
+pub(crate) struct Out {
+    readiness: Readiness,
     sockets: Sockets,
     came: Came,
     slots: Box<[EpollConnection]>,
@@ -43,10 +48,10 @@ struct EpollConnection {
     sent: usize,
 }
 
-impl Epoll {
+impl Readiness {
     /// # Errors
     /// When the kernel has no more file descriptors to give.
-    pub(crate) fn new(ends: &Endpoints<'_>, connections: u32, came: Came) -> io::Result<Self> {
+    pub(super) fn new() -> io::Result<Self> {
         // SAFETY: a plain system call without pointers.
         let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
         if fd < 0 {
@@ -63,22 +68,17 @@ impl Epoll {
             TICKER,
         )?;
         Ok(Self {
-            out: Out {
-                epoll,
-                sockets: Sockets::new(ends)?,
-                came,
-                slots: (0..connections)
-                    .map(|_| EpollConnection::default())
-                    .collect(),
-            },
-            buffer: vec![0; BUFFER].into_boxed_slice(),
+            epoll,
             events: vec![libc::epoll_event { events: 0, u64: 0 }; BATCH].into_boxed_slice(),
             ticker,
-            stamps: Stamps::default(),
         })
     }
 
-    fn wait(&mut self, wait: Wait) -> io::Result<usize> {
+    /// Waits until a socket is ready. Gives how many are.
+    ///
+    /// # Errors
+    /// Only when the kernel cannot go on.
+    pub(super) fn wait(&mut self, wait: Wait) -> io::Result<usize> {
         let nanos = if let Wait::For(nanos) = wait {
             nanos
         } else {
@@ -100,7 +100,7 @@ impl Epoll {
         let n = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
-                self.out.epoll.as_raw_fd(),
+                self.epoll.as_raw_fd(),
                 self.events.as_mut_ptr(),
                 self.events.len() as libc::c_int,
                 timeout,
@@ -116,6 +116,48 @@ impl Epoll {
             error => Err(error),
         }
     }
+
+    /// The socket that is ready, by its tag, and for what; none for the ticker.
+    #[inline]
+    pub(super) fn event(&self, nth: usize) -> Option<(u64, u32)> {
+        let event = self.events[nth];
+        if event.u64 == TICKER {
+            socket::ticked(&self.ticker);
+            return None;
+        }
+        Some((event.u64, event.events))
+    }
+
+    /// Adds a socket, or changes what is wanted of it.
+    pub(super) fn control(
+        &self,
+        operation: libc::c_int,
+        fd: RawFd,
+        interest: libc::c_int,
+        (slot, generation): (Slot, u32),
+    ) -> io::Result<()> {
+        let tag = tag(slot, generation);
+        control(self.epoll.as_raw_fd(), operation, fd, interest, tag)
+    }
+}
+
+impl Epoll {
+    /// # Errors
+    /// When the kernel has no more file descriptors to give.
+    pub(crate) fn new(ends: &Endpoints<'_>, connections: u32, came: Came) -> io::Result<Self> {
+        Ok(Self {
+            out: Out {
+                readiness: Readiness::new()?,
+                sockets: Sockets::new(ends)?,
+                came,
+                slots: (0..connections)
+                    .map(|_| EpollConnection::default())
+                    .collect(),
+            },
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+            stamps: Stamps::default(),
+        })
+    }
 }
 
 impl Transport for Epoll {
@@ -127,14 +169,12 @@ impl Transport for Epoll {
 
     #[inline]
     fn poll<H: Handler<Out>>(&mut self, wait: Wait, handler: &mut H) -> io::Result<usize> {
-        let ready = self.wait(wait)?;
-        for event in &self.events[..ready] {
-            if event.u64 == TICKER {
-                socket::ticked(&self.ticker);
+        let ready = self.out.readiness.wait(wait)?;
+        for nth in 0..ready {
+            let Some((tag, flags)) = self.out.readiness.event(nth) else {
                 continue;
-            }
-            let flags = event.events;
-            let (slot, generation) = untag(event.u64);
+            };
+            let (slot, generation) = untag(tag);
             let connection = &mut self.out.slots[slot as usize];
             let fd = match &connection.fd {
                 Some(fd) if connection.generation == generation => fd.as_raw_fd(),
@@ -259,14 +299,9 @@ impl Out {
         let Some(fd) = &connection.fd else {
             return Ok(());
         };
-        let tag = tag(slot, connection.generation);
-        control(
-            self.epoll.as_raw_fd(),
-            operation,
-            fd.as_raw_fd(),
-            interest,
-            tag,
-        )
+        let fd = fd.as_raw_fd();
+        self.readiness
+            .control(operation, fd, interest, (slot, connection.generation))
     }
 }
 
@@ -322,6 +357,6 @@ fn tag(slot: Slot, generation: u32) -> u64 {
     u64::from(generation) << 32 | u64::from(slot)
 }
 
-fn untag(tag: u64) -> (Slot, u32) {
+pub(super) fn untag(tag: u64) -> (Slot, u32) {
     (tag as u32, (tag >> 32) as u32)
 }

@@ -1,14 +1,17 @@
 //! How bytes travel. A transport knows connections by their slot and hands over what came *with
 //! the time at which it came*: when it was read, or when the kernel had it.
 
+pub(crate) mod datagrams;
 mod endpoints;
 mod epoll;
 mod socket;
 mod stamp;
+mod udp;
 mod uring;
 
 pub(crate) use endpoints::{Endpoints, try_source};
 pub(crate) use epoll::Epoll;
+pub(crate) use udp::Udp;
 pub(crate) use uring::Uring;
 
 use crate::clock::Nanos;

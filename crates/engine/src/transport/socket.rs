@@ -84,9 +84,15 @@ impl RawAddress {
         ((&raw const self.storage).cast(), self.length)
     }
 
-    /// A new non-blocking stream socket for this address, without Nagle's delay.
-    pub(super) fn socket(&self) -> io::Result<OwnedFd> {
-        let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    /// Is it one of IPv6?
+    pub(super) fn is_ipv6(&self) -> bool {
+        self.family == libc::AF_INET6
+    }
+
+    /// A new non-blocking socket for this address, `SOCK_STREAM` or `SOCK_DGRAM`, without Nagle's delay.
+    pub(super) fn socket(&self, kind: libc::c_int) -> io::Result<OwnedFd> {
+        let stream = kind == libc::SOCK_STREAM;
+        let kind = kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: a plain system call without pointers.
         let fd = unsafe { libc::socket(self.family, kind, 0) };
         if fd < 0 {
@@ -94,7 +100,7 @@ impl RawAddress {
         }
         // SAFETY: `fd` was just opened and has no other owner.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        if self.family != libc::AF_UNIX {
+        if stream && self.family != libc::AF_UNIX {
             switch_on(&fd, libc::IPPROTO_TCP, libc::TCP_NODELAY)?;
         }
         Ok(fd)
@@ -107,14 +113,23 @@ pub(super) fn switch_on(
     level: libc::c_int,
     option: libc::c_int,
 ) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    // SAFETY: `on` is valid for the call, and its size is given.
+    set(socket, level, option, 1)
+}
+
+/// Sets a socket option that is a number.
+pub(super) fn set(
+    socket: &OwnedFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
+    // SAFETY: `value` is valid for the call, and its size is given.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
             level,
             option,
-            (&raw const on).cast(),
+            (&raw const value).cast(),
             size_of::<libc::c_int>() as libc::socklen_t,
         )
     };

@@ -78,6 +78,12 @@ pub(super) struct Stamps {
 }
 
 impl Stamps {
+    /// When something came that is there now; `control` is what the kernel said beside it.
+    #[inline]
+    pub(super) fn now(&mut self, control: &[u8]) -> Nanos {
+        self.came(ClockPair::now(), control)
+    }
+
     /// When something came that was there by `moment`, as [`ClockPair::came`].
     #[inline]
     fn came(&mut self, moment: ClockPair, control: &[u8]) -> Nanos {
@@ -95,7 +101,29 @@ impl Stamps {
 }
 
 /// The first time stamp, in nanoseconds.
-fn stamp(mut control: &[u8]) -> Option<Nanos> {
+fn stamp(control: &[u8]) -> Option<Nanos> {
+    let data = find(
+        control,
+        (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS),
+        size_of::<libc::timespec>(),
+    )?;
+    // SAFETY: there are as many bytes, and any bytes are a valid time, wherever they stand.
+    let time: libc::timespec = unsafe { data.as_ptr().cast::<libc::timespec>().read_unaligned() };
+    Some(time.tv_sec as u64 * clock::SECOND + time.tv_nsec as u64)
+}
+
+/// The first number of this kind that the kernel said beside the bytes.
+pub(super) fn number(control: &[u8], level: libc::c_int, kind: libc::c_int) -> Option<u32> {
+    let data = find(control, (level, kind), size_of::<u32>())?;
+    data.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
+}
+
+/// The data of the first message of this level and kind that has at least so many bytes.
+fn find(
+    mut control: &[u8],
+    (level, kind): (libc::c_int, libc::c_int),
+    least: usize,
+) -> Option<&[u8]> {
     let head = size_of::<libc::cmsghdr>();
     while control.len() >= head {
         // SAFETY: there are as many bytes, and any bytes are a valid header, wherever they stand.
@@ -103,13 +131,9 @@ fn stamp(mut control: &[u8]) -> Option<Nanos> {
             unsafe { control.as_ptr().cast::<libc::cmsghdr>().read_unaligned() };
         let length = message.cmsg_len;
         let data = control.get(head..length)?;
-        let is_stamp =
-            message.cmsg_level == libc::SOL_SOCKET && message.cmsg_type == libc::SCM_TIMESTAMPNS;
-        if is_stamp && data.len() >= size_of::<libc::timespec>() {
-            // SAFETY: as above.
-            let time: libc::timespec =
-                unsafe { data.as_ptr().cast::<libc::timespec>().read_unaligned() };
-            return Some(time.tv_sec as u64 * clock::SECOND + time.tv_nsec as u64);
+        let is_it = message.cmsg_level == level && message.cmsg_type == kind;
+        if is_it && data.len() >= least {
+            return Some(data);
         }
         control = control.get(length.next_multiple_of(size_of::<usize>())..)?;
     }

@@ -30,7 +30,7 @@ impl<S: Schedule, P: Session, O: Outgoing> Handler<O> for Worker<'_, S, P> {
 
     #[inline]
     fn received(&mut self, out: &mut O, slot: Slot, bytes: &[u8], at: Nanos) {
-        self.recorder.received(bytes.len() as u64, at);
+        self.recorder.received(P::payload(bytes), at);
         // A generator that is late itself must not be more patient for it.
         if self.overdue(slot as usize, at) && !self.give_up(out, slot, at) {
             return;
@@ -41,43 +41,9 @@ impl<S: Schedule, P: Session, O: Outgoing> Handler<O> for Worker<'_, S, P> {
         {
             tracer.received(slot, at);
         }
-        // Since when it could be sent on matters where requests are due.
-        let full = !S::CLOSED
-            && !self
-                .protocol
-                .accepts(&self.connections[slot as usize].proto);
-        let (news, result) = self.ask(slot, at, |session, conn, unsent, events| {
+        self.hear(out, slot, at, bytes, |session, conn, unsent, events| {
             session.received(conn, slot, bytes, unsent, events)
         });
-        if let Err(fault) = result {
-            return self.broken(out, slot, at, fault, bytes);
-        }
-        let connection = &mut self.connections[slot as usize];
-        if full && self.protocol.accepts(&connection.proto) {
-            // It was the server that took no more, such as one that allows few streams.
-            connection.flow.free = at;
-        }
-        if news.ready {
-            self.ready(slot, at);
-        }
-        if news.ended {
-            self.say_last(out, slot);
-            return Handler::ended(self, out, slot, None, at);
-        }
-        if news.closing {
-            self.drain(slot);
-        }
-        if news.last || self.used_up(slot as usize, at) {
-            self.say_last(out, slot);
-            return self.lose(out, slot, at, RequestFailure::Read, None);
-        }
-        self.go_on(out, slot, at);
-        if !S::CLOSED
-            && let Some(start) = self.start
-        {
-            // What has fallen due meanwhile does not wait for the rest of the batch.
-            self.issue(out, start, clock::now());
-        }
     }
 
     #[cold]
@@ -220,6 +186,66 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         (booking.news, result)
     }
 
+    /// Tells the session what has happened on a connection, and does what is due then. `bytes` are what came.
+    #[inline(always)] // for every answer
+    fn hear<O: Outgoing>(
+        &mut self,
+        out: &mut O,
+        slot: Slot,
+        at: Nanos,
+        bytes: &[u8],
+        tell: impl FnOnce(
+            &mut P,
+            &mut P::Conn,
+            &mut Vec<u8>,
+            &mut Booking<'_, P::Token>,
+        ) -> Result<(), Fault>,
+    ) {
+        // Since when it could be sent on matters where requests are due.
+        let full = !S::CLOSED
+            && !self
+                .protocol
+                .accepts(&self.connections[slot as usize].proto);
+        let (news, result) = self.ask(slot, at, tell);
+        if let Err(fault) = result {
+            return self.broken(out, slot, at, fault, bytes);
+        }
+        let connection = &mut self.connections[slot as usize];
+        if full && self.protocol.accepts(&connection.proto) {
+            // It was the server that took no more, such as one that allows few streams.
+            connection.flow.free = at;
+        }
+        if news.ready {
+            self.ready(slot, at);
+        }
+        if news.ended {
+            self.say_last(out, slot);
+            return Handler::ended(self, out, slot, None, at);
+        }
+        if news.closing {
+            self.drain(slot);
+        }
+        if news.last || self.used_up(slot as usize, at) {
+            self.say_last(out, slot);
+            return self.lose(out, slot, at, RequestFailure::Read, None);
+        }
+        self.go_on(out, slot, at);
+        if !S::CLOSED
+            && let Some(start) = self.start
+        {
+            // What has fallen due meanwhile does not wait for the rest of the batch.
+            self.issue(out, start, clock::now());
+        }
+    }
+
+    /// The time has come at which a connection wanted to be woken.
+    #[cold]
+    pub(super) fn woken<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
+        self.hear(out, slot, at, &[], |session, conn, _, events| {
+            session.woken(conn, slot, events)
+        });
+    }
+
     /// The handshake of a connection is done.
     fn ready(&mut self, slot: Slot, at: Nanos) {
         let connection = &mut self.connections[slot as usize];
@@ -280,7 +306,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         }
         let link = &self.connections[index].link;
         let unasked = matches!(link, Link::Connecting(_) | Link::Listening);
-        if unasked || matches!(fault, Fault::Tls(_)) {
+        if unasked || matches!(fault, Fault::Tls(_) | Fault::Lost(_)) {
             let error = io::Error::other(fault);
             return self.lose(out, slot, at, RequestFailure::Read, Some(&error));
         }

@@ -120,7 +120,11 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         if at.saturating_sub(connection.flow.opened) >= RETRANSMISSION {
             self.recorder.record.lost_segments += out.lost_segments(slot);
         }
+        if connection.link != Link::Closed {
+            self.part(out, slot);
+        }
         out.close(slot);
+        let connection = &mut self.connections[index];
         if let Link::Connecting(_) = connection.link {
             self.connecting -= 1;
         }
@@ -133,6 +137,9 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             self.fail(slot, token, at, failure);
         }
         self.connections[index].proto = P::Conn::default();
+        if P::TIMERS {
+            self.timers.forget(slot);
+        }
         if self.protocol.rests() {
             self.rests.forget(slot);
         }

@@ -25,8 +25,8 @@ use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
 use connection::{Connection, Link};
 use links::SET_UP_PACE;
 use parking::Parking;
-use prony_record::{ByRequest, BySession, Grpc, Pool, Tls};
-use rest::Rests;
+use prony_record::{ByRequest, BySession, Grpc, Pool, Quic, Tls};
+use rest::Alarms;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::io;
@@ -80,6 +80,8 @@ pub(crate) struct WorkerReport {
     pub streams_allowed: Option<u32>,
     #[serde(default)]
     pub grpc: Option<Grpc>,
+    #[serde(default)]
+    pub quic: Option<Quic>,
     pub heads: HeadBytes,
     pub plain: Option<PlainBytes>,
     pub opening: Opening,
@@ -140,7 +142,10 @@ pub(crate) struct Worker<'a, S, P: Session> {
     to_begin: VecDeque<(Nanos, Slot)>,
     /// Over how long they begin.
     spread: Nanos,
-    rests: Rests,
+    /// Connections that rest, and until when.
+    rests: Alarms,
+    /// Connections that want to be woken, and when.
+    timers: Alarms,
     parking: Parking,
     pool: pool::Pool,
     tracer: Option<Box<Tracer>>,
@@ -184,7 +189,8 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         let quota = plan.requests().map_or(u64::MAX, |total| {
             total / workers + u64::from(worker < total % workers)
         });
-        let rests = Rests::new(if protocol.rests() { n as usize } else { 0 });
+        let alarms = |wanted| Alarms::new(if wanted { n as usize } else { 0 });
+        let rests = alarms(protocol.rests());
         let pool = pool::Pool::new(plan, share);
         let parking = Parking::new(&plan.load.connection_stages, share, pool.first());
         Self {
@@ -224,6 +230,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             to_begin: VecDeque::new(),
             spread: plan.spread,
             rests,
+            timers: alarms(P::TIMERS),
             parking,
             pool,
             tracer: Tracer::wanted(plan, share, quota),
@@ -284,6 +291,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         for slot in 0..self.connections.len() as Slot {
             if self.connections[slot as usize].link != Link::Closed {
                 self.recorder.record.lost_segments += transport.out().lost_segments(slot);
+                self.part(transport.out(), slot);
             }
         }
         Ok(())
@@ -298,6 +306,9 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         }
         let stopped = self.control.stopped();
         let Some(start) = self.start else {
+            if P::TIMERS {
+                self.fire(out, now);
+            }
             self.set_up(out, now);
             return stopped;
         };
@@ -330,6 +341,9 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         self.issue(out, start, now);
         if self.protocol.rests() {
             self.wake(out, now);
+        }
+        if P::TIMERS {
+            self.fire(out, now);
         }
         self.sweep(out, now);
         self.is_over(known, stopped || self.left.is_some())
@@ -408,6 +422,11 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         }
         if self.protocol.rests()
             && let Some(at) = self.rests.next()
+        {
+            wake = wake.min(at);
+        }
+        if P::TIMERS
+            && let Some(at) = self.timers.next()
         {
             wake = wake.min(at);
         }
@@ -509,6 +528,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             tls: self.protocol.tls(),
             streams_allowed: self.protocol.streams_allowed(),
             grpc: self.protocol.grpc(),
+            quic: self.protocol.quic(),
             heads: self.protocol.heads(),
             plain: self.protocol.plain(),
             opening: self.opening,

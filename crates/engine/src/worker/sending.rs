@@ -120,10 +120,13 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
     /// Sends what was written for a connection.
     #[inline(always)]
     pub(super) fn flush<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
+        let proto = &mut self.connections[slot as usize].proto;
+        self.protocol.pack(proto, &mut self.unsent);
+        self.arm(slot);
         if self.unsent.is_empty() {
             return;
         }
-        self.recorder.record.bytes_sent += self.unsent.len() as u64;
+        self.recorder.record.bytes_sent += P::payload(&self.unsent);
         let result = out.send(slot, &self.unsent);
         self.unsent.clear();
         if let Err(error) = result {
@@ -134,11 +137,22 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
     /// Sends what was written for a connection that is closed next. Whether it still takes it does not matter.
     #[inline]
     pub(super) fn say_last<O: Outgoing>(&mut self, out: &mut O, slot: Slot) {
+        let proto = &mut self.connections[slot as usize].proto;
+        self.protocol.pack(proto, &mut self.unsent);
         if !self.unsent.is_empty() {
-            self.recorder.record.bytes_sent += self.unsent.len() as u64;
+            self.recorder.record.bytes_sent += P::payload(&self.unsent);
             let _ = out.send(slot, &self.unsent);
             self.unsent.clear();
         }
+    }
+
+    /// Says goodbye on a connection that is closed next, where the protocol has a word for it.
+    #[inline]
+    pub(super) fn part<O: Outgoing>(&mut self, out: &mut O, slot: Slot) {
+        self.unsent.clear();
+        let proto = &mut self.connections[slot as usize].proto;
+        self.protocol.goodbye(proto, &mut self.unsent);
+        self.say_last(out, slot);
     }
 
     /// When the next request of an open connection is due, if one is to be sent now.

@@ -112,6 +112,7 @@ pub fn conserved(plan: &Plan, seen: &Ended) {
         Dialogue::Echo(message) => Some(message.len() as u64),
         Dialogue::Http { .. }
         | Dialogue::H2(_)
+        | Dialogue::H3(_)
         | Dialogue::Grpc(_)
         | Dialogue::Ws(_)
         | Dialogue::Mix(_)

@@ -9,6 +9,8 @@ mod connections;
 mod grpc;
 mod h2;
 mod h2_server;
+mod h3;
+mod h3_server;
 mod hostile;
 mod invariants;
 mod leaks;

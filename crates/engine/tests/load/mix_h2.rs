@@ -127,6 +127,7 @@ fn mix(requests: Vec<MixRequest>) -> Mix {
     mix.speak_http2(MixH2 {
         window: WINDOW,
         secure: false,
+        http3: false,
     })
     .unwrap();
     mix
@@ -440,6 +441,7 @@ fn fields_that_http2_has_no_place_for_are_refused() {
     let refused = plain.speak_http2(MixH2 {
         window: WINDOW,
         secure: true,
+        http3: false,
     });
     assert!(
         refused

@@ -188,7 +188,7 @@ impl Content for Plain {
 
 /// A decoded header block: its HTTP part, and the fields of the protocol on top.
 #[derive(Debug, Default)]
-pub(super) struct HeaderSection<F> {
-    pub(super) head: H2Head,
-    pub(super) fields: F,
+pub(in crate::protocol) struct HeaderSection<F> {
+    pub(in crate::protocol) head: H2Head,
+    pub(in crate::protocol) fields: F,
 }

@@ -2,21 +2,21 @@
 
 /// The header section of an answer, an interim one, or trailers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct H2Head {
+pub(in crate::protocol) struct H2Head {
     /// None in trailers.
-    pub(super) status: Option<u16>,
+    pub(in crate::protocol) status: Option<u16>,
     /// Content-Length.
-    pub(super) length: Option<u64>,
+    pub(in crate::protocol) length: Option<u64>,
     /// Why it is malformed.
-    pub(super) wrong: Option<&'static str>,
+    pub(in crate::protocol) wrong: Option<&'static str>,
     regular: bool,
     /// The length of all names and values.
-    pub(super) size: u32,
+    pub(in crate::protocol) size: u32,
 }
 
 impl H2Head {
     /// Takes note of a field.
-    pub(super) fn field(&mut self, name: &[u8], value: &[u8]) {
+    pub(in crate::protocol) fn field(&mut self, name: &[u8], value: &[u8]) {
         // No block is longer than the limit of heads, which a u32 holds many times.
         self.size += (name.len() + value.len()) as u32;
         if let Err(why) = self.take(name, value) {

@@ -8,6 +8,7 @@
 //! | `head` | what an answer's fields say |
 //! | `content` | what HTTP/2 carries: HTTP alone, or gRPC on top of it |
 //! | `streams` | which streams are in flight |
+//! | `reception` | an answer that comes on a stream |
 //! | `conn` | a connection: frames in, answers out; `control` and `answers` below it have the kinds of frames |
 //! | `text` | the heads of requests that differ each time, from texts of HTTP/1.1 |
 //! | `sending` | requests, and their bodies as far as the server takes them |
@@ -15,21 +16,23 @@
 //! | `probe` | one connection before a load |
 
 mod conn;
-mod content;
+pub(in crate::protocol) mod content;
 mod frame;
-mod head;
-mod hpack;
+pub(in crate::protocol) mod head;
+pub(in crate::protocol) mod hpack;
 mod probe;
+pub(in crate::protocol) mod reception;
 mod request;
 mod sending;
 mod session;
-mod streams;
-mod text;
+pub(in crate::protocol) mod streams;
+pub(in crate::protocol) mod text;
 
 pub use conn::H2Conn;
 pub use content::{Content, Plain};
 pub use hpack::{Decoder, HpackError};
 pub use probe::{H2ProbeError, probe};
+pub(in crate::protocol) use reception::Wanted;
 pub(in crate::protocol) use request::is_forbidden;
 pub use request::{ForbiddenField, H2Exchange};
 pub use session::H2;

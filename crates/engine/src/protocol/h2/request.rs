@@ -1,6 +1,7 @@
 //! Requests of HTTP/2, encoded once.
 
 use super::hpack::{self, DYNAMIC, Form, OVERHEAD, TABLE_SIZE};
+use super::reception::Wanted;
 use crate::protocol::{Expect, HttpRequest};
 
 /// A header field that HTTP/2 has no place for (RFC 9113, 8.2.2).
@@ -8,7 +9,7 @@ use crate::protocol::{Expect, HttpRequest};
 #[error("HTTP/2 has no header field {0:?}: it is about a connection of HTTP/1.1")]
 pub struct ForbiddenField(pub String);
 
-/// A request over HTTP/2 and what its answer must be.
+/// A request over HTTP/2 or HTTP/3 and what its answer must be.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct H2Exchange<E = Expect> {
     /// Names in lower case, pseudo-header fields first.
@@ -73,6 +74,18 @@ impl<E> H2Exchange<E> {
     }
 }
 
+impl<E> H2Exchange<E> {
+    /// Its fields, pseudo-header fields first.
+    pub(in crate::protocol) fn fields(&self) -> &[(String, String)] {
+        &self.fields
+    }
+
+    /// Returns its body, what is expected of its answer, and whether it is one of HEAD.
+    pub(in crate::protocol) fn into_rest(self) -> (Vec<u8>, E, bool) {
+        (self.body, self.expect, self.head)
+    }
+}
+
 impl H2Exchange {
     pub(crate) fn expects_status(&self) -> bool {
         self.expect.names_status()
@@ -119,6 +132,14 @@ impl Prepared<()> {
 }
 
 impl<E> Prepared<E> {
+    #[inline]
+    pub(super) fn wanted(&self) -> Wanted<'_, E> {
+        Wanted {
+            expect: &self.expect,
+            head: self.head,
+        }
+    }
+
     pub(super) fn new(exchange: H2Exchange<E>) -> Self {
         let (mut first, mut again, mut plain) = (Vec::new(), Vec::new(), Vec::new());
         let is_added = |(name, value): &&(String, String)| hpack::known(name, value).is_none();

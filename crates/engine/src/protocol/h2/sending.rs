@@ -36,7 +36,7 @@ impl<C: Content> H2Conn<C> {
         self.asked = self.asked.wrapping_add(1);
         let it = &h2.exchanges[exchange as usize];
         let (place, id) = self.streams.open(tag, exchange, self.initial_room);
-        C::begin(&mut self.streams.get(place).reading);
+        C::begin(&mut self.streams.get(place).answer.reading);
         if C::COMPOSES {
             return self.composed(h2, state, slot, (place, id), out);
         }
@@ -85,12 +85,12 @@ impl<C: Content> H2Conn<C> {
         out: &mut Vec<u8>,
     ) {
         let stream = self.streams.get(place);
-        let head = C::compose(state, &mut stream.reading, slot);
+        let head = C::compose(state, &mut stream.answer.reading, slot);
         let from = out.len();
         put_header(0, frame::HEADERS, 0, id, out);
         let table = (&mut self.table, self.table_size);
         h2.composed.encode(head, &mut self.told, table, out);
-        let end = C::content(&[], &stream.reading).is_empty();
+        let end = C::content(&[], &stream.answer.reading).is_empty();
         let ends = if end { frame::END_STREAM } else { 0 };
         let block = from + frame::HEADER;
         let length = out.len() - block;
@@ -117,9 +117,9 @@ impl<C: Content> H2Conn<C> {
     /// Sends as much of a request's body as the server takes. True: all of it has been sent.
     fn send_body(&mut self, h2: &Setup<C>, place: usize, out: &mut Vec<u8>) -> bool {
         let stream = self.streams.get(place);
-        let fixed = &h2.exchanges[stream.exchange as usize].body;
+        let fixed = &h2.exchanges[stream.answer.exchange as usize].body;
         loop {
-            let left = &C::content(fixed, &stream.reading)[stream.sent..];
+            let left = &C::content(fixed, &stream.answer.reading)[stream.sent..];
             let room = self.room.min(stream.room).max(0);
             let n = usize::try_from(room).unwrap_or(usize::MAX);
             let n = n.min(left.len()).min(self.most_frame as usize);

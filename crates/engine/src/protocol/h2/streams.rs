@@ -1,22 +1,17 @@
 //! The streams of a connection: which are open, and which are not any more.
 
+use super::reception::Reception;
 use crate::protocol::{AnswerProgress, Tag};
 use std::collections::VecDeque;
 
-/// A request in flight; `R` is what is kept of its answer while that comes.
+/// A request in flight; `R` is what is kept of its answer while that comes. HTTP/3 uses no flow control of these.
 #[derive(Debug, Default)]
-pub(super) struct Stream<R> {
-    pub(super) id: u32,
+pub(in crate::protocol) struct Stream<R> {
+    pub(in crate::protocol) id: u32,
     /// None: this place is free.
-    pub(super) tag: Option<Tag>,
-    /// Index of the stream's request among the exchanges.
-    pub(super) exchange: u32,
-    /// 0 until the header section has come.
-    pub(super) status: u16,
-    pub(super) length: Option<u64>,
-    /// Bytes of the body so far.
-    pub(super) body: u64,
-    pub(super) reading: R,
+    pub(in crate::protocol) tag: Option<Tag>,
+    /// Its answer.
+    pub(in crate::protocol) answer: Reception<R>,
     /// Bytes that have come since the server was last given more room.
     pub(super) unacknowledged: u32,
     /// The turn in which it was last given more room, and how much in it.
@@ -31,7 +26,7 @@ pub(super) struct Stream<R> {
 
 /// State of a stream, looked up by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StreamState {
+pub(in crate::protocol) enum StreamState {
     /// In flight, at this place.
     Open(usize),
     /// Given up by this side: the server may not know yet.
@@ -44,7 +39,7 @@ pub(super) enum StreamState {
 
 /// Places are looked up by number through a queue that begins with the oldest stream in flight.
 #[derive(Debug)]
-pub(super) struct Streams<R> {
+pub(in crate::protocol) struct Streams<R> {
     /// By the index of a request's tag.
     places: Vec<Stream<R>>,
     /// The number of the first in `order`; all before it are not open any more.
@@ -52,7 +47,7 @@ pub(super) struct Streams<R> {
     order: VecDeque<u32>,
     /// Numbers of the streams that were given up, oldest first.
     cancelled: VecDeque<u32>,
-    pub(super) open: u32,
+    pub(in crate::protocol) open: u32,
 }
 
 /// In `order`: not open any more.
@@ -75,20 +70,16 @@ impl<R> Default for Streams<R> {
 impl<R: Default> Streams<R> {
     /// Opens the next stream at the place of its tag.
     #[inline]
-    pub(super) fn open(&mut self, tag: Tag, exchange: u32, room: i64) -> (usize, u32) {
+    pub(in crate::protocol) fn open(&mut self, tag: Tag, exchange: u32, room: i64) -> (usize, u32) {
         let place = tag.index();
         if place >= self.places.len() {
             self.places.resize_with(place + 1, Stream::default);
         }
         let id = self.next();
         let stream = &mut self.places[place];
-        // What is kept of answers is the content's affair, which may use its memory again.
         stream.id = id;
         stream.tag = Some(tag);
-        stream.exchange = exchange;
-        stream.status = 0;
-        stream.length = None;
-        stream.body = 0;
+        stream.answer.begin(exchange);
         stream.unacknowledged = 0;
         stream.given = (0, 0);
         stream.room = room;
@@ -100,21 +91,20 @@ impl<R: Default> Streams<R> {
     }
 
     /// How much of the answer to a request in flight has come.
-    pub(super) fn progress(&self, tag: Tag) -> AnswerProgress {
+    pub(in crate::protocol) fn progress(&self, tag: Tag) -> AnswerProgress {
         match self.places.get(tag.index()) {
-            Some(stream) if stream.status == 0 => AnswerProgress::Nothing,
-            Some(stream) => AnswerProgress::Body(stream.body),
+            Some(stream) => stream.answer.progress(),
             None => AnswerProgress::Unknown,
         }
     }
 
     /// The number of the next stream.
-    pub(super) fn next(&self) -> u32 {
+    pub(in crate::protocol) fn next(&self) -> u32 {
         self.first + 2 * self.order.len() as u32
     }
 
     #[inline]
-    pub(super) fn find(&self, id: u32) -> StreamState {
+    pub(in crate::protocol) fn find(&self, id: u32) -> StreamState {
         if id.is_multiple_of(2) || id >= self.next() {
             return StreamState::Never;
         }
@@ -130,32 +120,32 @@ impl<R: Default> Streams<R> {
 
     /// Returns the reading state at the first place; None before there is one.
     #[inline]
-    pub(super) fn first(&self) -> Option<&R> {
-        self.places.first().map(|stream| &stream.reading)
+    pub(in crate::protocol) fn first(&self) -> Option<&R> {
+        self.places.first().map(|stream| &stream.answer.reading)
     }
 
     /// Returns the reading state at a place, which is created if there is none.
-    pub(super) fn reading(&mut self, place: usize) -> &mut R {
+    pub(in crate::protocol) fn reading(&mut self, place: usize) -> &mut R {
         if place >= self.places.len() {
             self.places.resize_with(place + 1, Stream::default);
         }
-        &mut self.places[place].reading
+        &mut self.places[place].answer.reading
     }
 
     #[inline]
-    pub(super) fn get(&mut self, place: usize) -> &mut Stream<R> {
+    pub(in crate::protocol) fn get(&mut self, place: usize) -> &mut Stream<R> {
         &mut self.places[place]
     }
 
     /// Streams in flight, with their places.
-    pub(super) fn all(&mut self) -> impl Iterator<Item = (usize, &mut Stream<R>)> {
+    pub(in crate::protocol) fn all(&mut self) -> impl Iterator<Item = (usize, &mut Stream<R>)> {
         let all = self.places.iter_mut().enumerate();
         all.filter(|(_, stream)| stream.tag.is_some())
     }
 
     /// Closes a stream and gives its tag. `cancelled`: the server may still send something for it.
     #[inline]
-    pub(super) fn close(&mut self, place: usize, cancelled: bool) -> Option<Tag> {
+    pub(in crate::protocol) fn close(&mut self, place: usize, cancelled: bool) -> Option<Tag> {
         let stream = &mut self.places[place];
         let tag = stream.tag.take();
         let id = stream.id;
@@ -175,7 +165,7 @@ impl<R: Default> Streams<R> {
     }
 
     /// The server has ended a stream that was given up.
-    pub(super) fn forget(&mut self, id: u32) {
+    pub(in crate::protocol) fn forget(&mut self, id: u32) {
         self.cancelled.retain(|&other| other != id);
     }
 }

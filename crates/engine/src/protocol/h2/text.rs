@@ -235,16 +235,16 @@ impl BlockWriter<'_> {
 }
 
 /// The parts of a head.
-struct HeadParts<'a> {
-    method: &'a [u8],
-    target: &'a [u8],
+pub(in crate::protocol) struct HeadParts<'a> {
+    pub(in crate::protocol) method: &'a [u8],
+    pub(in crate::protocol) target: &'a [u8],
     /// The lines of the fields, each with its end.
     fields: &'a [u8],
 }
 
 impl<'a> HeadParts<'a> {
     /// None where it has no request line.
-    fn of(text: &'a [u8]) -> Option<Self> {
+    pub(in crate::protocol) fn of(text: &'a [u8]) -> Option<Self> {
         let end = memchr::memmem::find(text, b"\r\n")?;
         let line = text[..end].strip_suffix(b" HTTP/1.1")?;
         let space = memchr::memchr(b' ', line)?;
@@ -256,7 +256,7 @@ impl<'a> HeadParts<'a> {
     }
 
     /// The fields' lines, without their ends, up to the empty one.
-    fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+    pub(in crate::protocol) fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let mut rest = self.fields;
         std::iter::from_fn(move || {
             let end = memchr::memchr(b'\n', rest)?;
@@ -273,18 +273,20 @@ fn find(list: &[(Vec<u8>, PieceEncoding)], text: &[u8]) -> Option<PieceEncoding>
 }
 
 /// Name, in lower case, and value of a line.
-fn field(line: &[u8]) -> Option<(String, &[u8])> {
+pub(in crate::protocol) fn field(line: &[u8]) -> Option<(String, &[u8])> {
     let colon = memchr::memchr(b':', line)?;
     let name = std::str::from_utf8(&line[..colon]).ok()?;
     let value = line[colon + 1..].trim_ascii();
     Some((name.to_ascii_lowercase(), value))
 }
 
-fn forbids(name: &str, value: &[u8]) -> bool {
+/// Has HTTP/2 no place for this field, whose name is in lower case?
+pub(in crate::protocol) fn forbids(name: &str, value: &[u8]) -> bool {
     is_forbidden(name, &String::from_utf8_lossy(value))
 }
 
-fn is_host(line: &[u8]) -> bool {
+/// Is it the line of the field Host?
+pub(in crate::protocol) fn is_host(line: &[u8]) -> bool {
     line.get(..5)
         .is_some_and(|name| name.eq_ignore_ascii_case(b"host:"))
 }

@@ -41,6 +41,7 @@ use template::{Filler, Template};
 pub use judge::{Expected, JsonPath, JsonValue};
 pub use kind::MixConn;
 pub use order::{CYCLE, Shares, exact_shares};
+pub(crate) use over_h2::over_h3;
 pub use over_h2::{Carried, MixH2, OverH2, over_h2};
 pub use own::{Own, ResponsePart};
 pub use recorded::{Recorded, RecordedRequest};

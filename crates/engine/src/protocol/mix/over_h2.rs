@@ -1,4 +1,4 @@
-//! A mix over HTTP/2: each stream carries one request.
+//! A mix over HTTP/2 or HTTP/3: each stream carries one request.
 //!
 //! Requests are composed as over HTTP/1.1, so that a file of requests means the same over both, and encoded by
 //! [`Heads`]. The header section of an answer becomes a head that is judged as one of HTTP/1.1.
@@ -8,6 +8,8 @@ use super::template::Template;
 use super::users::UserConn;
 use super::{Mix, MixConn, Mixed, Users};
 use crate::protocol::h2::{Content, ForbiddenField, H2, Heads, WINDOW, is_forbidden};
+use crate::protocol::h3::{self, H3};
+use crate::protocol::tls::{Connector, TlsInvalid};
 use crate::protocol::{
     Answer, Booked, Difference, Ending, Events, Fault, Fifo, Limits, Mismatch, NextSend, Session,
     Tag,
@@ -16,8 +18,9 @@ use prony_record::{ByRequest, BySession};
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::marker::PhantomData;
+use std::net::SocketAddr;
 
-/// How HTTP/2 is spoken.
+/// How HTTP/2, or HTTP/3, is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MixH2 {
     /// The window of each stream and of each connection, in bytes, at least 1 and at most 2^31 − 1; a connection has at
@@ -25,6 +28,9 @@ pub struct MixH2 {
     pub window: u32,
     /// The connections use TLS.
     pub secure: bool,
+    /// It is HTTP/3, over QUIC.
+    #[serde(default)]
+    pub http3: bool,
 }
 
 /// Fields that a header section may have, as a head of HTTP/1.1.
@@ -283,6 +289,7 @@ pub fn over_h2<S: Carried>(session: S, mix: &Mix) -> H2<OverH2<S>> {
     let how = mix.http2.unwrap_or(MixH2 {
         window: WINDOW,
         secure: false,
+        http3: false,
     });
     let mut heads = Heads::new(how.secure);
     for request in &mix.requests {
@@ -291,8 +298,25 @@ pub fn over_h2<S: Carried>(session: S, mix: &Mix) -> H2<OverH2<S>> {
     H2::composed(session, heads, mix.limits, how.window)
 }
 
+/// Returns `session`, which sends the requests of `mix`, over HTTP/3.
+///
+/// # Errors
+/// When TLS cannot be spoken as the connector says over QUIC.
+pub(crate) fn over_h3<S: Carried>(
+    session: S,
+    mix: &Mix,
+    over: (&Connector, SocketAddr),
+) -> Result<H3<OverH2<S>>, TlsInvalid> {
+    let window = mix.http2.map_or(WINDOW, |how| how.window);
+    let mut heads = h3::Heads::default();
+    for request in &mix.requests {
+        heads.learn(&Template::new(request).sample());
+    }
+    H3::composed(session, heads, mix.limits, window, over)
+}
+
 impl Mix {
-    /// The same over HTTP/2.
+    /// The same over HTTP/2, or HTTP/3.
     ///
     /// # Errors
     /// A request has a field that HTTP/2 has no place for.

@@ -26,6 +26,8 @@ pub(super) struct Verifier {
     /// Certificates that are trusted as they are: a self-signed one is its own authority.
     pinned: Vec<CertificateDer<'static>>,
     pub(super) seen: OnceLock<CertificateDer<'static>>,
+    /// Why a certificate was refused first. QUIC says only that one was.
+    refused: OnceLock<CertificateError>,
 }
 
 impl Verifier {
@@ -39,6 +41,7 @@ impl Verifier {
             trust,
             pinned,
             seen: OnceLock::new(),
+            refused: OnceLock::new(),
         }
     }
 
@@ -50,6 +53,11 @@ impl Verifier {
     /// The key of the first certificate that was seen.
     pub(super) fn certificate(&self) -> Option<Certificate> {
         key(self.seen.get()?)
+    }
+
+    /// Why a certificate was refused, if one was.
+    pub(super) fn refused(&self) -> Option<CertificateError> {
+        self.refused.get().cloned()
     }
 
     /// A certificate that `--ca` names itself is trusted for its names while it is valid.
@@ -103,7 +111,17 @@ impl ServerCertVerifier for Verifier {
             return Ok(ServerCertVerified::assertion());
         };
         match trust.verify_server_cert(certificate, intermediates, name, ocsp, now) {
-            Err(_) if self.is_pinned(certificate, name)? => Ok(ServerCertVerified::assertion()),
+            Err(Error::InvalidCertificate(why)) => match self.is_pinned(certificate, name) {
+                Ok(true) => Ok(ServerCertVerified::assertion()),
+                pinned => {
+                    let why = match pinned {
+                        Err(Error::InvalidCertificate(other)) => other,
+                        _ => why,
+                    };
+                    let _ = self.refused.set(why.clone());
+                    Err(Error::InvalidCertificate(why))
+                }
+            },
             other => other,
         }
     }

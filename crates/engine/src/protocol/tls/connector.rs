@@ -1,8 +1,10 @@
 //! From what the user says about TLS to the library's configuration.
 
 use super::certificate::Verifier;
+use super::probe::ProbeError;
 use super::roots::Roots;
 use crate::remedy::TlsFile;
+use prony_record::tls::Certificate;
 use rustls::client::{ResolvesClientCert, Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
@@ -139,8 +141,29 @@ impl Connector {
         })
     }
 
+    /// The name, or address, that the server is asked for.
+    pub(in crate::protocol) fn server_name(&self) -> String {
+        self.name.to_str().into_owned()
+    }
+
+    /// The key of the first certificate that was seen.
+    pub(in crate::protocol) fn certificate(&self) -> Option<Certificate> {
+        self.verifier.certificate()
+    }
+
+    /// Are certificates checked?
+    pub(in crate::protocol) fn verifies(&self) -> bool {
+        self.verifier.verifies()
+    }
+
+    /// Why the last certificate was refused that was, if any.
+    pub(in crate::protocol) fn refused(&self) -> Option<ProbeError> {
+        let why = self.verifier.refused()?;
+        Some(super::probe::certificate(&why, self))
+    }
+
     /// A configuration with a cache of sessions of its own: workers share nothing.
-    pub(super) fn config(&self) -> Arc<ClientConfig> {
+    pub(in crate::protocol) fn config(&self) -> Arc<ClientConfig> {
         let mut config = self.config.clone();
         config.resumption = match self.resumption {
             true => Resumption::in_memory_sessions(8),

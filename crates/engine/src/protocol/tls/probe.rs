@@ -253,7 +253,8 @@ fn refused(error: &Error, connector: &Connector) -> ProbeError {
     }
 }
 
-fn certificate(why: &CertificateError, connector: &Connector) -> ProbeError {
+/// Why a certificate was refused, in the words of the one who wants to load its server.
+pub(super) fn certificate(why: &CertificateError, connector: &Connector) -> ProbeError {
     let name = connector.name.to_str();
     let untrusted = || {
         (
@@ -275,8 +276,10 @@ fn certificate(why: &CertificateError, connector: &Connector) -> ProbeError {
             format!("the server's certificate is not for {name:?}"),
             Remedy::CertifiedName,
         ),
-        // A wrong signature: an authority of the same name is trusted, and its key is another.
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => untrusted(),
+        // A wrong signature, or one of another kind: an authority of the same name is trusted, and its key is another.
+        CertificateError::UnknownIssuer
+        | CertificateError::BadSignature
+        | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => untrusted(),
         // A self-signed one that may sign others: webpki takes it for no server's.
         other if other.to_string().contains("CaUsedAsEndEntity") => untrusted(),
         other => (

@@ -7,9 +7,10 @@ use crate::protocol::h2::content::{Content, HeaderSection};
 use crate::protocol::h2::frame::{self, FrameHeader, put_number};
 use crate::protocol::h2::head::H2Head;
 use crate::protocol::h2::hpack::HpackError;
+use crate::protocol::h2::reception::Section;
 use crate::protocol::h2::session::Setup;
 use crate::protocol::h2::streams::StreamState;
-use crate::protocol::{Answer, Events, Fault, Mismatch, Tag};
+use crate::protocol::{Events, Fault, Mismatch, Tag};
 
 impl<C: Content> H2Conn<C> {
     pub(super) fn headers(
@@ -82,7 +83,7 @@ impl<C: Content> H2Conn<C> {
         let found = self.streams.find(id);
         // Trailers mostly follow sections of another kind: each kind has a known block.
         let kind = match found {
-            StreamState::Open(place) => usize::from(self.streams.get(place).status != 0),
+            StreamState::Open(place) => usize::from(self.streams.get(place).answer.is_headed()),
             _ => 0,
         };
         let head = self.decode(turn.h2, block, kind)?;
@@ -102,30 +103,17 @@ impl<C: Content> H2Conn<C> {
                 ));
             }
         };
-        let stream = self.streams.get(place);
-        let trailers = stream.status != 0;
-        let wrong = match (head.wrong, head.status) {
-            (Some(why), _) => Some(why),
-            (None, None) if !trailers => Some("an answer without :status"),
-            (None, Some(_)) if trailers => Some(":status in the trailers"),
-            (None, None) if !end => Some("trailers that do not end their stream"),
-            (None, Some(101)) => {
-                Some("the server switched protocols (101), which HTTP/2 does not have")
+        let answer = &mut self.streams.get(place).answer;
+        match answer.section(head, end) {
+            Ok(Section::Interim) => return self.idle(),
+            Ok(Section::Final) => {}
+            Err(fault) => {
+                self.refuse(place, fault, !end, turn);
+                return Ok(());
             }
-            (None, Some(..200)) if end => Some("an interim answer that ends its stream"),
-            _ => None,
-        };
-        if let Some(why) = wrong {
-            self.refuse(place, Fault::Malformed(why), !end, turn);
-            return Ok(());
-        }
-        match head.status {
-            Some(..200) => return self.idle(),
-            Some(status) => (stream.status, stream.length) = (status, head.length),
-            None => {}
         }
         let fields = &self.known[kind].section.fields;
-        C::section(turn.state, &mut stream.reading, fields);
+        C::section(turn.state, &mut answer.reading, fields);
         if end {
             self.complete(place, turn);
         }
@@ -276,7 +264,7 @@ impl<C: Content> H2Conn<C> {
 
     #[inline]
     pub(super) fn end_of_data(&mut self, place: usize, turn: &mut Turn<'_, C, impl Events<Tag>>) {
-        if self.streams.get(place).status == 0 {
+        if !self.streams.get(place).answer.is_headed() {
             let why = Fault::Malformed("data before the header section");
             return self.refuse(place, why, false, turn);
         }
@@ -291,50 +279,17 @@ impl<C: Content> H2Conn<C> {
         place: usize,
         bytes: &[u8],
     ) -> Option<Fault> {
-        let stream = self.streams.get(place);
-        if bytes.is_empty() {
-            return None;
-        }
-        if stream.status == 0 {
-            return Some(Fault::Malformed("data before the header section"));
-        }
-        let it = &h2.exchanges[stream.exchange as usize];
-        let to_head = C::is_head(it.head, state, &stream.reading);
-        if to_head || matches!(stream.status, 204 | 304) {
-            return Some(Fault::Malformed("a body where there must be none"));
-        }
-        let (reading, offset) = (&mut stream.reading, stream.body);
-        if let Some(wrong) = C::body(state, &it.expect, reading, offset, bytes, &h2.limits) {
-            return Some(wrong);
-        }
-        stream.body += bytes.len() as u64;
-        if stream.length.is_some_and(|length| stream.body > length) {
-            return Some(Fault::Malformed("a body longer than content-length says"));
-        }
-        (stream.body > h2.limits.body).then_some(Fault::TooLong {
-            part: "the body",
-            limit: h2.limits.body,
-        })
+        let answer = &mut self.streams.get(place).answer;
+        let wanted = h2.exchanges[answer.exchange as usize].wanted();
+        answer.body::<C>(&wanted, state, &h2.limits, bytes)
     }
 
     /// The server has ended a stream.
     #[inline]
     pub(super) fn complete(&mut self, place: usize, turn: &mut Turn<'_, C, impl Events<Tag>>) {
         let stream = self.streams.get(place);
-        let it = &turn.h2.exchanges[stream.exchange as usize];
-        let (status, body) = (stream.status, stream.body);
-        let to_head = C::is_head(it.head, turn.state, &stream.reading);
-        let bodiless = to_head || matches!(status, 204 | 304);
-        let short = stream.length.is_some_and(|length| length != body) && !bodiless;
-        let wrong = match short {
-            true => Some(Mismatch::Fault(Fault::Malformed(
-                "a body shorter than content-length says",
-            ))),
-            false => {
-                let reading = &mut stream.reading;
-                C::judge(turn.state, &it.expect, reading, to_head, status, body)
-            }
-        };
+        let wanted = turn.h2.exchanges[stream.answer.exchange as usize].wanted();
+        let wrong = stream.answer.judge::<C>(&wanted, turn.state);
         if stream.sending {
             // An answer before the request's end: the rest of it is not sent (RFC 9113, 8.1).
             put_number(frame::RST_STREAM, stream.id, frame::NO_ERROR, turn.out);
@@ -373,15 +328,9 @@ impl<C: Content> H2Conn<C> {
         cancelled: bool,
         turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) {
-        let stream = self.streams.get(place);
-        let answer = Answer {
-            status: stream.status,
-            wrong,
-            last: false,
-            body: stream.body,
-        };
+        let answer = self.streams.get(place).answer.answer(wrong);
         if let Some(tag) = self.close(place, cancelled) {
-            let reading = &mut self.streams.get(place).reading;
+            let reading = &mut self.streams.get(place).answer.reading;
             C::answered(turn.state, reading, answer, tag, turn.events);
         }
         if self.streams.next() >= LAST_STREAM {

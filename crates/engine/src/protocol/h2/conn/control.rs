@@ -89,7 +89,7 @@ impl<C: Content> H2Conn<C> {
             let tag = self.streams.get(place).tag;
             if tag.is_some_and(|tag| turn.events.left_out(tag)) {
                 self.close(place, false);
-                let reading = &mut self.streams.get(place).reading;
+                let reading = &mut self.streams.get(place).answer.reading;
                 C::left_out(turn.state, reading, self.slot);
                 continue;
             }

@@ -13,7 +13,7 @@ use table::TABLE;
 /// The size of the dynamic table unless settings say otherwise, in bytes as RFC 7541, 4.1 counts them.
 pub(super) const TABLE_SIZE: usize = 4096;
 /// Bytes that an entry counts beyond its name and value.
-pub(super) const OVERHEAD: usize = 32;
+pub(in crate::protocol) const OVERHEAD: usize = 32;
 
 /// Why a block cannot be decoded. The connection cannot be used any further: the tables of the two sides differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,10 +128,10 @@ impl Decoder {
         }
         let indexed = first & 0x40 != 0;
         match integer(rest, if indexed { 6 } else { 4 })? {
-            0 => string(rest, name)?,
+            0 => string(rest, 7, name)?,
             index => name.extend_from_slice(self.get(index)?.0),
         }
-        string(rest, value)?;
+        string(rest, 7, value)?;
         if indexed {
             self.insert(name, value);
         }
@@ -174,7 +174,7 @@ impl Decoder {
 }
 
 /// An integer whose first byte has `prefix` bits of it.
-fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, HpackError> {
+pub(in crate::protocol) fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, HpackError> {
     let cut = HpackError::Invalid("a header block that ends within a field");
     let mask = (1_usize << prefix) - 1;
     let (&first, mut tail) = rest.split_first().ok_or(cut)?;
@@ -199,9 +199,14 @@ fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, HpackError> {
     Ok(value)
 }
 
-fn string(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
-    let coded = rest.first().is_some_and(|first| first & 0x80 != 0);
-    let length = integer(rest, 7)?;
+/// A string whose first byte has `prefix` bits of its length, below the one that says that it is Huffman-coded.
+pub(in crate::protocol) fn string(
+    rest: &mut &[u8],
+    prefix: u32,
+    out: &mut Vec<u8>,
+) -> Result<(), HpackError> {
+    let coded = rest.first().is_some_and(|first| first & (1 << prefix) != 0);
+    let length = integer(rest, prefix)?;
     let Some((bytes, after)) = rest.split_at_checked(length) else {
         return Err(HpackError::Invalid(
             "a header block that ends within a field",
@@ -261,13 +266,15 @@ pub(super) fn put_named(index: usize, value: &[u8], out: &mut Vec<u8>) {
     put_string(value, out);
 }
 
-fn put_string(text: impl AsRef<[u8]>, out: &mut Vec<u8>) {
+/// Appends a string as it is.
+pub(in crate::protocol) fn put_string(text: impl AsRef<[u8]>, out: &mut Vec<u8>) {
     let text = text.as_ref();
     put_integer(text.len(), 7, 0, out);
     out.extend_from_slice(text);
 }
 
-fn put_integer(value: usize, prefix: u32, bits: u8, out: &mut Vec<u8>) {
+/// Appends an integer, with `prefix` bits of it in the first byte beside `bits`.
+pub(in crate::protocol) fn put_integer(value: usize, prefix: u32, bits: u8, out: &mut Vec<u8>) {
     let mask = (1 << prefix) - 1;
     if value < mask {
         return out.push(bits | value as u8);

@@ -1,0 +1,406 @@
+//! `recvmsg`, `sendmsg` of datagrams: each connection has a socket of its own, connected, so that a server whose processes
+//! share a port gets them spread. Several datagrams go in one call where the kernel can (GSO, GRO).
+
+use super::datagrams::{self, HEADER};
+use super::endpoints::{Endpoints, Sockets};
+use super::epoll::{Readiness, untag};
+use super::socket::{self, switch_on};
+use super::stamp::{self, Stamps};
+use super::{Came, Handler, Outgoing, Slot, Transport, Wait};
+use crate::clock;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+/// Bytes received at once: the most that the kernel joins.
+const BUFFER: usize = 65_535;
+/// What the kernel may keep of what has come, in bytes: bursts come while other connections are being served.
+const RECEIVE_BUFFER: libc::c_int = 1 << 20;
+
+/// Datagrams for all connections of one worker.
+pub(crate) struct Udp {
+    out: Out,
+    /// With room for the header in front.
+    buffer: Box<[u8]>,
+    stamps: Stamps,
+}
+
+pub(crate) struct Out {
+    readiness: Readiness,
+    sockets: Sockets,
+    came: Came,
+    slots: Box<[Socket]>,
+    /// Does the kernel send several datagrams in one call?
+    segments: bool,
+    /// Slots whose sockets are there, and whose handler has not been told.
+    opened: Vec<Slot>,
+}
+
+#[derive(Default)]
+struct Socket {
+    fd: Option<OwnedFd>,
+    /// How often the slot was opened: reports about an earlier socket are told by it.
+    generation: u32,
+    /// Datagrams, with their headers, that the kernel did not take at once.
+    unsent: Vec<u8>,
+}
+
+impl Udp {
+    /// # Errors
+    /// When the kernel has no more file descriptors to give.
+    pub(crate) fn new(ends: &Endpoints<'_>, connections: u32, came: Came) -> io::Result<Self> {
+        Ok(Self {
+            out: Out {
+                readiness: Readiness::new()?,
+                sockets: Sockets::datagrams(ends)?,
+                came,
+                slots: (0..connections).map(|_| Socket::default()).collect(),
+                segments: true,
+                opened: Vec::new(),
+            },
+            buffer: vec![0; HEADER + BUFFER].into_boxed_slice(),
+            stamps: Stamps::default(),
+        })
+    }
+}
+
+impl Transport for Udp {
+    type Out = Out;
+
+    fn out(&mut self) -> &mut Out {
+        &mut self.out
+    }
+
+    fn poll<H: Handler<Out>>(&mut self, wait: Wait, handler: &mut H) -> io::Result<usize> {
+        let mut opened = std::mem::take(&mut self.out.opened);
+        let wait = if opened.is_empty() { wait } else { Wait::No };
+        let told = opened.len();
+        for slot in opened.drain(..) {
+            if self.out.slots[slot as usize].fd.is_some() {
+                handler.opened(&mut self.out, slot, Ok(()), clock::now());
+            }
+        }
+        let ready = self.out.readiness.wait(wait)?;
+        for nth in 0..ready {
+            let Some((tag, flags)) = self.out.readiness.event(nth) else {
+                continue;
+            };
+            let (slot, generation) = untag(tag);
+            let socket = &self.out.slots[slot as usize];
+            let fd = match &socket.fd {
+                Some(fd) if socket.generation == generation => fd.as_raw_fd(),
+                _ => continue,
+            };
+            if flags & libc::EPOLLOUT as u32 != 0
+                && let Err(error) = self.out.flush(slot)
+            {
+                handler.ended(&mut self.out, slot, Some(error), clock::now());
+                continue;
+            }
+            if flags & !(libc::EPOLLOUT as u32) == 0 {
+                continue;
+            }
+            let (n, segment, at) = receive(fd, &mut self.buffer[HEADER..], &mut self.stamps);
+            let at = match self.out.came {
+                Came::Read => clock::now(),
+                Came::Stamped => at,
+            };
+            match n {
+                // A datagram without any bytes is none of QUIC.
+                0 => {}
+                1.. => {
+                    let n = n as usize;
+                    let segment = if segment == 0 { n } else { segment };
+                    self.buffer[..HEADER].copy_from_slice(&datagrams::header(segment, n));
+                    handler.received(&mut self.out, slot, &self.buffer[..HEADER + n], at);
+                }
+                _ => match io::Error::last_os_error() {
+                    error if would_block(&error) => {}
+                    error => handler.ended(&mut self.out, slot, Some(error), at),
+                },
+            }
+        }
+        Ok(ready + told)
+    }
+}
+
+impl Outgoing for Out {
+    fn open(&mut self, slot: Slot) -> io::Result<()> {
+        let fd = self.sockets.socket()?;
+        if self.came == Came::Stamped {
+            stamp::ask(&fd);
+        }
+        // Not necessary, and not everywhere there: joined datagrams, and a larger buffer.
+        let _ = switch_on(&fd, libc::SOL_UDP, libc::UDP_GRO);
+        let _ = socket::set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER);
+        // Datagrams of QUIC are not to be fragmented, by RFC 9000, 14.
+        let _ = match self.sockets.is_ipv6() {
+            true => socket::set(
+                &fd,
+                libc::IPPROTO_IPV6,
+                libc::IPV6_MTU_DISCOVER,
+                libc::IPV6_PMTUDISC_PROBE,
+            ),
+            false => socket::set(
+                &fd,
+                libc::IPPROTO_IP,
+                libc::IP_MTU_DISCOVER,
+                libc::IP_PMTUDISC_PROBE,
+            ),
+        };
+        let (address, length) = self.sockets.target();
+        // SAFETY: the address is valid for the call, and its length is given.
+        if unsafe { libc::connect(fd.as_raw_fd(), address, length) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let socket = &mut self.slots[slot as usize];
+        socket.generation = socket.generation.wrapping_add(1);
+        socket.fd = Some(fd);
+        self.control(libc::EPOLL_CTL_ADD, slot, libc::EPOLLIN)?;
+        self.opened.push(slot);
+        Ok(())
+    }
+
+    fn send(&mut self, slot: Slot, bytes: &[u8]) -> io::Result<()> {
+        let socket = &mut self.slots[slot as usize];
+        if !socket.unsent.is_empty() {
+            socket.unsent.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let Some(fd) = &socket.fd else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        let sent = transmit(fd.as_raw_fd(), bytes, &mut self.segments)?;
+        if sent < bytes.len() {
+            socket.unsent.extend_from_slice(&bytes[sent..]);
+            self.control(libc::EPOLL_CTL_MOD, slot, libc::EPOLLIN | libc::EPOLLOUT)?;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, slot: Slot) {
+        let socket = &mut self.slots[slot as usize];
+        // Closing the only descriptor of a socket takes it out of the epoll set.
+        socket.fd = None;
+        socket.unsent = Vec::new();
+        self.opened.retain(|&other| other != slot);
+    }
+}
+
+impl Out {
+    fn flush(&mut self, slot: Slot) -> io::Result<()> {
+        let socket = &mut self.slots[slot as usize];
+        let Some(fd) = &socket.fd else {
+            return Ok(());
+        };
+        let sent = transmit(fd.as_raw_fd(), &socket.unsent, &mut self.segments)?;
+        socket.unsent.drain(..sent);
+        if socket.unsent.is_empty() {
+            self.control(libc::EPOLL_CTL_MOD, slot, libc::EPOLLIN)?;
+        }
+        Ok(())
+    }
+
+    fn control(&self, operation: libc::c_int, slot: Slot, interest: libc::c_int) -> io::Result<()> {
+        let socket = &self.slots[slot as usize];
+        let Some(fd) = &socket.fd else {
+            return Ok(());
+        };
+        let fd = fd.as_raw_fd();
+        self.readiness
+            .control(operation, fd, interest, (slot, socket.generation))
+    }
+}
+
+/// Sends runs of datagrams. Gives how many bytes were sent, headers included, up to the end of a run.
+fn transmit(fd: RawFd, bytes: &[u8], segments: &mut bool) -> io::Result<usize> {
+    let mut rest = bytes;
+    loop {
+        let sent = bytes.len() - rest.len();
+        let Some((segment, datagrams)) = datagrams::next(&mut rest) else {
+            return Ok(sent);
+        };
+        match run(fd, segment, datagrams, segments) {
+            Ok(()) => {}
+            // What has been sent of the run already is sent again with it, and dropped by the server.
+            Err(error) if would_block(&error) => return Ok(sent),
+            // Longer than the path allows: lost, as those that look for its length may be.
+            Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Sends datagrams of one length, in one call where the kernel can.
+fn run(fd: RawFd, segment: usize, datagrams: &[u8], segments: &mut bool) -> io::Result<()> {
+    if datagrams.len() > segment && *segments {
+        match send(fd, datagrams, Some(segment as u16)) {
+            // Network cards without checksums, and old kernels.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL)) => {
+                *segments = false;
+            }
+            result => return result,
+        }
+    }
+    datagrams
+        .chunks(segment)
+        .try_for_each(|datagram| send(fd, datagram, None))
+}
+
+/// Room for one number of two bytes, or of four, beside the bytes.
+const ROOM: usize = size_of::<libc::cmsghdr>() + size_of::<usize>();
+
+fn send(fd: RawFd, bytes: &[u8], segment: Option<u16>) -> io::Result<()> {
+    let mut control = [0_usize; ROOM / size_of::<usize>()];
+    let mut part = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
+    // SAFETY: all-zero bytes are a valid msghdr.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    if let Some(segment) = segment {
+        let header = libc::cmsghdr {
+            cmsg_len: size_of::<libc::cmsghdr>() + size_of::<u16>(),
+            cmsg_level: libc::SOL_UDP,
+            cmsg_type: libc::UDP_SEGMENT,
+        };
+        let place = control.as_mut_ptr().cast::<libc::cmsghdr>();
+        // SAFETY: there is room for both, and the array is aligned as a header is.
+        unsafe {
+            place.write(header);
+            place.add(1).cast::<u16>().write(segment);
+        }
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = ROOM;
+    }
+    // SAFETY: everything that the message points to is valid for the call, and the sizes are given; the kernel only reads
+    // the bytes.
+    match unsafe { libc::sendmsg(fd, &raw const message, libc::MSG_NOSIGNAL) } {
+        0.. => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Receives once: the number of bytes, negative after an error; the length of each datagram, 0 for one alone; and when they
+/// came.
+fn receive(fd: RawFd, buffer: &mut [u8], stamps: &mut Stamps) -> (isize, usize, clock::Nanos) {
+    const CONTROL: usize = 2 * ROOM + size_of::<libc::timespec>();
+    let mut control = [0_usize; CONTROL / size_of::<usize>()];
+    let mut part = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
+    // SAFETY: all-zero bytes are a valid msghdr.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = CONTROL;
+    // SAFETY: everything that the message points to is valid for the call, and the sizes are given.
+    let n = unsafe { libc::recvmsg(fd, &raw mut message, 0) };
+    if n <= 0 {
+        return (n, 0, clock::now());
+    }
+    let said = message.msg_controllen.min(CONTROL);
+    // SAFETY: that number of its bytes was written, and the others are zero.
+    let control = unsafe { std::slice::from_raw_parts(control.as_ptr().cast::<u8>(), said) };
+    let segment = stamp::number(control, libc::SOL_UDP, libc::UDP_GRO).unwrap_or(0);
+    (n, segment as usize, stamps.now(control))
+}
+
+fn would_block(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Target;
+    use std::net::UdpSocket;
+
+    #[derive(Default)]
+    struct Heard {
+        opened: bool,
+        /// Length of each datagram, and all bytes.
+        runs: Vec<usize>,
+        bytes: Vec<u8>,
+        error: Option<io::Error>,
+    }
+
+    impl<O> Handler<O> for Heard {
+        fn opened(&mut self, _: &mut O, _: Slot, result: io::Result<()>, _: clock::Nanos) {
+            result.unwrap();
+            self.opened = true;
+        }
+
+        fn received(&mut self, _: &mut O, _: Slot, mut bytes: &[u8], _: clock::Nanos) {
+            while let Some((segment, datagrams)) = datagrams::next(&mut bytes) {
+                self.runs.extend(datagrams.chunks(segment).map(<[u8]>::len));
+                self.bytes.extend(datagrams);
+            }
+            assert!(bytes.is_empty());
+        }
+
+        fn ended(&mut self, _: &mut O, _: Slot, error: Option<io::Error>, _: clock::Nanos) {
+            self.error = error;
+        }
+    }
+
+    fn until(udp: &mut Udp, heard: &mut Heard, holds: impl Fn(&Heard) -> bool) {
+        let patience = clock::now() + 10 * clock::SECOND;
+        while !holds(heard) {
+            assert!(clock::now() < patience);
+            udp.poll(Wait::Tick, heard).unwrap();
+        }
+    }
+
+    #[test]
+    fn datagrams_keep_their_ends_both_ways() {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let target = Target::Tcp(server.local_addr().unwrap());
+        for (came, segments) in [(Came::Read, true), (Came::Stamped, false)] {
+            let mut udp = Udp::new(&Endpoints::to(&target), 1, came).unwrap();
+            udp.out.segments = segments;
+            let mut heard = Heard::default();
+            udp.out().open(0).unwrap();
+            until(&mut udp, &mut heard, |heard| heard.opened);
+            let run: Vec<u8> = (0..3_500_u32).map(|n| n as u8).collect();
+            let mut out = datagrams::header(1_000, run.len()).to_vec();
+            out.extend_from_slice(&run);
+            out.extend_from_slice(&datagrams::header(3, 3));
+            out.extend_from_slice(b"end");
+            assert_eq!(datagrams::payload(&out), 3_503);
+            udp.out().send(0, &out).unwrap();
+            let mut buffer = [0; 2_000];
+            let mut lengths = Vec::new();
+            for _ in 0..5 {
+                let (n, from) = server.recv_from(&mut buffer).unwrap();
+                lengths.push(n);
+                server.send_to(&buffer[..n], from).unwrap();
+            }
+            assert_eq!(lengths, [1_000, 1_000, 1_000, 500, 3]);
+            until(&mut udp, &mut heard, |heard| heard.bytes.len() == 3_503);
+            assert_eq!(heard.runs, lengths);
+            assert_eq!(heard.bytes, [&run[..], b"end"].concat());
+        }
+    }
+
+    #[test]
+    fn a_port_where_nobody_listens_is_told() {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let target = Target::Tcp(server.local_addr().unwrap());
+        drop(server);
+        let mut udp = Udp::new(&Endpoints::to(&target), 1, Came::Read).unwrap();
+        udp.out().open(0).unwrap();
+        let out = [&datagrams::header(1, 1)[..], b"x"].concat();
+        udp.out().send(0, &out).unwrap();
+        let mut heard = Heard::default();
+        until(&mut udp, &mut heard, |heard| heard.error.is_some());
+        let error = heard.error.map(|error| error.kind());
+        assert_eq!(error, Some(io::ErrorKind::ConnectionRefused));
+    }
+}
