@@ -119,15 +119,15 @@ impl SourceArgs {
 }
 
 impl Route {
-    /// The same as the first of these machines knows it, which makes a connection.
-    pub fn from(&self, fleet: &Fleet, timeout: Duration) -> Result<Target> {
+    /// The same as the first of these machines knows it, which makes a connection unless it is over UDP.
+    pub fn from(&self, fleet: &Fleet, udp: bool, timeout: Duration) -> Result<Target> {
         let hosts = match &self.addresses {
             None => vec![self.host.clone()],
             Some(addresses) => addresses.iter().map(IpAddr::to_string).collect(),
         };
         let mut first = None;
         for host in hosts {
-            match fleet.connect(&host, self.port, timeout) {
+            match fleet.connect((&host, self.port), udp, timeout) {
                 Ok(address) => return Ok(Target::Tcp(address)),
                 Err(error) => first = first.or(Some(error)),
             }
@@ -151,6 +151,24 @@ impl TargetUrl {
             _ => String::new(),
         };
         Some(format!("{target}{several}"))
+    }
+
+    /// Looks the name up once, unless `connect` has its addresses, and finds the first of them that `accepts`: over UDP
+    /// there is nothing that accepts a connection before its protocol does.
+    pub fn resolve_udp(
+        &self,
+        connect: &Connect,
+        accepts: impl Fn(&Target) -> Result<()>,
+    ) -> Result<Target> {
+        let mut first = None;
+        for address in connect.route(self).look_up()? {
+            let target = Target::Tcp(address);
+            match accepts(&target) {
+                Ok(()) => return Ok(target),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        Err(first.unwrap_or_else(|| miette!("{:?} has no address", self.host)))
     }
 
     /// Looks the name up once, unless `connect` has its addresses, and finds the first of them that accepts a

@@ -1,4 +1,4 @@
-//! HTTP/2 as the command line has it, and what is found out about a server before it is loaded.
+//! HTTP/2 and HTTP/3 as the command line has them, and what is found out about a server before it is loaded.
 
 use crate::args::connect::Connect;
 use crate::args::protocol::{ProtocolArgs, ProtocolChoice};
@@ -9,7 +9,8 @@ use crate::target::{self, TargetUrl, is_url};
 use miette::{Result, miette};
 use prony_engine::Target;
 use prony_engine::protocol::h2::probe;
-use prony_engine::protocol::tls::speaks_tls;
+use prony_engine::protocol::h3;
+use prony_engine::protocol::tls::{TlsOptions, speaks_tls};
 use prony_lab::side::{self, Side, What};
 use prony_record::load::{KeyKind, Protocol};
 use std::time::Duration;
@@ -27,12 +28,13 @@ pub struct ProtocolOptions<'a> {
 }
 
 impl ProtocolOptions<'_> {
-    /// Are options of TLS, of HTTP/2 and of connections given, if at all, where they are used? `sides` are words of the command line.
+    /// Are options of TLS, of HTTP/2 and HTTP/3, and of connections given, if at all, where they are used? `sides` are words of the command line.
     pub fn fit(&self, sides: &[String]) -> Result<()> {
         self.one_for_each(sides)?;
         let spoken = |(place, side): &(usize, &String)| match is_url(side) {
-            false => self.calls || self.protocol.over(*place).is_http2(),
-            true => target::parse(side).is_ok_and(|it| self.protocol.is_h2(*place, &it)),
+            false => self.calls || self.protocol.over(*place).has_streams(),
+            true => target::parse(side)
+                .is_ok_and(|it| self.protocol.streams_with(*place, &it).is_some()),
         };
         let urls = sides.iter().filter(|side| is_url(side));
         let urls: Vec<TargetUrl> = urls.map(|url| target::parse(url)).collect::<Result<_>>()?;
@@ -49,14 +51,14 @@ impl ProtocolOptions<'_> {
         if number == 0 && (self.protocol.streams.is_some() || self.protocol.window.is_some()) {
             return Err(usage!(
                 help = SPOKEN_BY,
-                "--streams and --window are for HTTP/2"
+                "--streams and --window are for HTTP/2 and HTTP/3"
             ));
         }
         if number < sides.len() && self.protocol.streams.is_some() {
             return Err(usage!(
                 help =
                     "without --streams, one request is in flight on each connection of every side",
-                "--streams is for sides that all speak HTTP/2, and one speaks HTTP/1.1: it would have fewer requests in flight"
+                "--streams is for sides that all speak HTTP/2 or HTTP/3, and one speaks HTTP/1.1: it would have fewer requests in flight"
             ));
         }
         Ok(())
@@ -92,8 +94,8 @@ impl ProtocolOptions<'_> {
                 continue;
             }
             let over = self.protocol.over(place);
-            let http2 = self.calls || over.is_http2();
-            side.http2 = http2.then(|| self.protocol.settings());
+            let streams = self.calls || over.has_streams();
+            side.http2 = streams.then(|| self.protocol.settings(over == Protocol::H3));
             let key = self.key.unwrap_or_default();
             side.key = over.is_tls().then_some(key);
             if self.protocol.given().len() > 1 {
@@ -103,7 +105,7 @@ impl ProtocolOptions<'_> {
     }
 }
 
-const SPOKEN_BY: &str = "h2c://HOST/PATH is HTTP/2 without TLS; https://HOST/PATH with --protocol h2 is HTTP/2 over TLS; \
+const SPOKEN_BY: &str = "h2c://HOST/PATH is HTTP/2 without TLS; https://HOST/PATH with --protocol h2 is HTTP/2 over TLS, with h3 HTTP/3; \
     grpc:// and grpcs:// are calls of gRPC, and --call or --contract grpc-echo makes them of servers that prony starts";
 
 impl ProtocolChoice {
@@ -116,6 +118,7 @@ impl ProtocolChoice {
             Self::Http(Protocol::Tls) => http && address.tls && !address.grpc,
             Self::Http(Protocol::H2c) => address.h2c,
             Self::Http(Protocol::H2) => http && address.tls,
+            Self::Http(Protocol::H3) => http && address.tls && !address.grpc,
         };
         match fits {
             true => Ok(()),
@@ -128,17 +131,22 @@ impl ProtocolChoice {
 }
 
 impl ProtocolArgs {
-    /// Settings of HTTP/2 in the form that a side stores.
-    pub fn settings(&self) -> side::Http2 {
+    /// Settings of HTTP/2, or of HTTP/3, in the form that a side stores.
+    pub fn settings(&self, http3: bool) -> side::Http2 {
         side::Http2 {
             window: self.window(),
+            http3,
         }
     }
 
-    /// Is HTTP/2 spoken with the server of this URL, at this place of the command line?
-    pub fn is_h2(&self, place: usize, address: &TargetUrl) -> bool {
-        let over_tls = address.tls && !address.ws;
-        address.h2c || address.grpc || (over_tls && self.over(place) == Protocol::H2)
+    /// How HTTP/2 or HTTP/3 is spoken with the server of this URL, at this place of the command line, if it is.
+    pub fn streams_with(&self, place: usize, address: &TargetUrl) -> Option<side::Http2> {
+        let over = match address.tls && !address.ws {
+            true => self.over(place),
+            false => Protocol::Plain,
+        };
+        let streams = address.h2c || address.grpc || over.has_streams();
+        streams.then(|| self.settings(over == Protocol::H3))
     }
 }
 
@@ -161,4 +169,17 @@ pub fn tried(url: &str, target: &Target, timeout: Duration) -> Result<()> {
         ));
     }
     Err(miette!(help = words(error.remedy()), "{url}: {error}"))
+}
+
+/// Tries a server over QUIC with one connection.
+pub fn tried_http3(
+    url: &str,
+    target: &Target,
+    options: &TlsOptions,
+    timeout: Duration,
+) -> Result<()> {
+    match h3::probe(target, options, timeout) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(miette!(help = words(error.remedy()), "{url}: {error}")),
+    }
 }

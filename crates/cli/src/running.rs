@@ -8,8 +8,9 @@ use crate::{http2, tls, ws};
 use miette::{Result, miette};
 use prony_engine::Target;
 use prony_engine::protocol::ws::Upgrade;
-use prony_lab::side::{Role, Running, Side, What};
+use prony_lab::side::{Role, Running, Side, What, variant};
 use prony_lab::workload::Endpoint;
+use prony_record::load::Protocol;
 use prony_remote::Fleet;
 use std::path::Path;
 use std::time::Duration;
@@ -33,14 +34,22 @@ impl Reach<'_> {
         }
     }
 
-    fn target(&self, address: &TargetUrl, options: &ProtocolOptions<'_>) -> Result<Target> {
+    fn target(
+        &self,
+        address: &TargetUrl,
+        options: &ProtocolOptions<'_>,
+        udp: bool,
+    ) -> Result<Target> {
         match (self.unix, self.fleet) {
             (Some(path), _) => crate::target::unix(path),
             (None, None) => address.resolve(options.connect, self.timeout),
             (None, Some(_)) if address.unix.is_some() => {
                 Err(usage!("a unix socket is reached on its own machine only"))
             }
-            (None, Some(fleet)) => options.connect.route(address).from(fleet, self.timeout),
+            (None, Some(fleet)) => {
+                let route = options.connect.route(address);
+                route.from(fleet, udp, self.timeout)
+            }
         }
     }
 }
@@ -51,11 +60,10 @@ pub fn endpoint<'a>(
     address: &'a TargetUrl,
     options: &ProtocolOptions<'_>,
 ) -> Endpoint<'a> {
-    let http2 = options.protocol.is_h2(place, address);
     Endpoint {
         authority: &address.authority,
         tls: address.tls,
-        http2: http2.then(|| options.protocol.settings()),
+        http2: options.protocol.streams_with(place, address),
     }
 }
 
@@ -67,11 +75,22 @@ pub fn server(
     upgrade: Option<&Upgrade>,
     reach: &Reach<'_>,
 ) -> Result<Running> {
-    let target = reach.target(address, options)?;
-    let http2 = endpoint.http2.is_some();
+    let over = variant(endpoint.tls, endpoint.http2);
+    let http3 = over == Protocol::H3;
     let secured = match address.tls {
-        true => Some(options.tls.options(&address.host, http2)?),
+        true => Some(options.tls.options(&address.host, over)?),
         false => None,
+    };
+    if http3 && reach.unix.is_some() {
+        return Err(usage!(
+            "HTTP/3 is spoken over UDP, which a unix socket does not have"
+        ));
+    }
+    let target = match (&secured, reach.fleet) {
+        (Some(secured), None) if http3 => address.resolve_udp(options.connect, |target| {
+            http2::tried_http3(url, target, secured, reach.timeout)
+        })?,
+        _ => reach.target(address, options, http3)?,
     };
     match (&secured, upgrade, reach.fleet) {
         (_, Some(_), Some(_)) => {}
@@ -84,8 +103,10 @@ pub fn server(
                 Some(remedy) => miette!(help = words(remedy), "{url}: {error}"),
                 None => miette!("{url}: {error}"),
             })?,
+        // Its address was found by trying.
+        (Some(_), None, None) if http3 => {}
         (Some(secured), None, None) => tls::tried(url, &target, secured, reach.timeout)?,
-        (None, None, None) if http2 => http2::tried(url, &target, reach.timeout)?,
+        (None, None, None) if over.has_streams() => http2::tried(url, &target, reach.timeout)?,
         (None, None, _) => {}
     }
     Ok(Running {

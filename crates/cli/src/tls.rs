@@ -6,6 +6,7 @@ use miette::{Result, miette};
 use prony_engine::Target;
 use prony_engine::protocol::h2;
 use prony_engine::protocol::tls::{ProbeError, TlsOptions, probe};
+use prony_record::load::Protocol;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,8 +33,8 @@ impl TlsArgs {
         }
     }
 
-    /// The options for a server of this name, to speak HTTP/2 or HTTP/1.1 with it.
-    pub fn options(&self, host: &str, http2: bool) -> Result<TlsOptions> {
+    /// The options for a server of this name, to speak this variant of HTTP with it.
+    pub fn options(&self, host: &str, over: Protocol) -> Result<TlsOptions> {
         let read = |path: &Option<PathBuf>| match path {
             None => Ok(None),
             Some(path) => std::fs::read_to_string(path)
@@ -51,7 +52,7 @@ impl TlsArgs {
             insecure: self.insecure,
             certificate: read(&self.cert)?,
             key: read(&self.key)?,
-            alpn: vec![if http2 { "h2" } else { "http/1.1" }.to_owned()],
+            alpn: vec![over.alpn().to_owned()],
             resumption: !self.no_resumption,
         })
     }

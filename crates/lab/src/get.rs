@@ -171,14 +171,20 @@ impl Get {
                 exchanges: vec![HttpExchange::new(&request, expect)],
                 limits,
             },
-            Some(Http2 { window }) => Dialogue::H2(Box::new(H2Requests {
-                exchanges: vec![
-                    H2Exchange::new(&request, endpoint.tls, expect)
-                        .map_err(|forbidden| forbidden.to_string())?,
-                ],
-                limits,
-                window,
-            })),
+            Some(Http2 { window, http3 }) => {
+                let requests = Box::new(H2Requests {
+                    exchanges: vec![
+                        H2Exchange::new(&request, endpoint.tls, expect)
+                            .map_err(|forbidden| forbidden.to_string())?,
+                    ],
+                    limits,
+                    window,
+                });
+                match http3 {
+                    true => Dialogue::H3(requests),
+                    false => Dialogue::H2(requests),
+                }
+            }
         })
     }
 }

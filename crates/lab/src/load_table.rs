@@ -37,7 +37,8 @@ pub struct LoadTable {
     /// [64, 8]]`. Instead of `connections` and `threads`.
     #[serde(default)]
     pub points: Vec<(u32, u32)>,
-    /// HTTP variant: `plain` (HTTP/1.1), `tls` (HTTP/1.1 over TLS), `h2c` (HTTP/2 without TLS), `h2` (HTTP/2 over TLS).
+    /// HTTP variant: `plain` (HTTP/1.1), `tls` (HTTP/1.1 over TLS), `h2c` (HTTP/2 without TLS), `h2` (HTTP/2 over TLS),
+    /// `h3` (HTTP/3).
     /// A server is left out of loads over a variant that its manifest does not list.
     #[serde(default = "plain")]
     pub over: OneOrMore<Protocol>,
@@ -232,13 +233,19 @@ impl LoadTable {
         if overs.is_empty() {
             return Err(("over", "needs at least one value".into()));
         }
-        if self.streams.is_some() && !overs.iter().any(|over| over.is_http2()) {
-            return Err(("streams", "is for HTTP/2: over = \"h2c\" or \"h2\"".into()));
+        if self.streams.is_some() && !overs.iter().any(|over| over.has_streams()) {
+            return Err((
+                "streams",
+                "is for HTTP/2 and HTTP/3: over = \"h2c\", \"h2\" or \"h3\"".into(),
+            ));
         }
         let tls = overs.iter().any(|over| over.is_tls());
         if !tls && (self.key != default_key() || !self.resumption) {
             let option = if self.resumption { "key" } else { "resumption" };
-            return Err((option, "is for TLS: over = \"tls\" or \"h2\"".into()));
+            return Err((
+                option,
+                "is for TLS: over = \"tls\", \"h2\" or \"h3\"".into(),
+            ));
         }
         let mut spoken = Vec::new();
         for over in overs {
@@ -248,7 +255,7 @@ impl LoadTable {
                 false => vec![KeyKind::default()],
             };
             let in_flight = match &self.streams {
-                Some(streams) if over.is_http2() => streams.values(),
+                Some(streams) if over.has_streams() => streams.values(),
                 _ => self.pipeline.values(),
             };
             for key in keys {

@@ -2,6 +2,8 @@
 //! TCP verifies it over TLS through this. And plain TCP on both sides, from one machine to another. Nothing is measured
 //! through them.
 
+mod http3;
+
 use prony_engine::protocol::tls::{TlsOptions, TlsStream};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -21,12 +23,16 @@ const CONNECT: Duration = Duration::from_secs(10);
 pub(crate) struct Relay(Door);
 
 impl Relay {
-    /// To the server at `server`.
+    /// To the server at `server`. With options for HTTP/3 it takes QUIC off, and is itself spoken to in HTTP/2.
     ///
     /// # Errors
     /// When no port can be had.
     pub(crate) fn to(server: SocketAddr, options: &TlsOptions) -> io::Result<Self> {
         let options = options.clone();
+        let serve = match options.is_http3() {
+            true => http3::serve,
+            false => serve,
+        };
         Door::open(move |client| serve(client, server, &options)).map(Self)
     }
 

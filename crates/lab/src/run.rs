@@ -11,6 +11,7 @@ use crate::side::{Candidate, Role, Side, What};
 use crate::trial::{Lab, Progress};
 use crate::workload::Workload;
 use jiff::Timestamp;
+use prony_record::load::{KeyKind, Protocol};
 use prony_record::{Failure, Load, Recording, Step, TrialStatus};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -255,8 +256,8 @@ impl RunSession<'_, '_> {
             workers: server.manifest.default_workers(),
             contract: Contract::WeatherUpstream,
             role: Role::Upstream,
-            http2: false,
-            key: None,
+            over: Protocol::Plain,
+            key: KeyKind::default(),
         });
         // The upstream by itself is measured where it stands behind the others.
         let itself = upstream.is_some_and(|up| up.server.name == entrant.server.name);

@@ -29,17 +29,29 @@ pub struct Candidate<'a> {
     pub contract: Contract,
     /// Role of the server, which decides its CPUs.
     pub role: Role,
-    /// The server speaks HTTP/2.
-    pub http2: bool,
-    /// Kind of the certificate's key; none: the server does not speak TLS.
-    pub key: Option<KeyKind>,
+    /// HTTP variant that the server speaks.
+    pub over: Protocol,
+    /// Kind of the certificate's key, where it speaks TLS.
+    pub key: KeyKind,
 }
 
-/// How HTTP/2 is spoken with a side.
+/// How HTTP/2, or HTTP/3, is spoken with a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Http2 {
     /// How many bytes the server may send ahead, on each stream and each connection.
     pub window: u32,
+    /// It is HTTP/3.
+    #[serde(default)]
+    pub http3: bool,
+}
+
+/// HTTP variant, by whether it is spoken over TLS, and how HTTP/2 or HTTP/3 is spoken, if it is.
+#[must_use]
+pub fn variant(tls: bool, http2: Option<Http2>) -> Protocol {
+    match http2 {
+        Some(it) if it.http3 => Protocol::H3,
+        other => Protocol::of(tls, other.is_some()),
+    }
 }
 
 /// Role of a server in a measurement.
@@ -60,7 +72,7 @@ pub struct Side {
     pub what: What,
     /// Role of the server.
     pub role: Role,
-    /// How HTTP/2 is spoken with it; none: it speaks HTTP/1.1, or no HTTP at all.
+    /// How HTTP/2, or HTTP/3, is spoken with it; none: it speaks HTTP/1.1, or no HTTP at all.
     pub http2: Option<Http2>,
     /// If prony starts it, it speaks TLS, with a certificate of such a key. Of a running one, [`Running::tls`] says so.
     pub key: Option<KeyKind>,
@@ -181,7 +193,10 @@ impl Side {
     #[must_use]
     pub fn under(self, load: &Load) -> Self {
         Self {
-            http2: load.over.is_http2().then_some(Http2 { window: WINDOW }),
+            http2: load.over.has_streams().then_some(Http2 {
+                window: WINDOW,
+                http3: load.over == Protocol::H3,
+            }),
             key: load.over.is_tls().then_some(load.key),
             ..self
         }
@@ -194,7 +209,7 @@ impl Side {
             What::Started { .. } => self.key.is_some(),
             What::Running(running) => running.tls.is_some(),
         };
-        Protocol::of(tls, self.http2.is_some())
+        variant(tls, self.http2)
     }
 
     /// Number of workers; None: another program has started the server.

@@ -179,8 +179,8 @@ impl<'a> Lab<'a> {
                 workers: *workers,
                 contract: workload.contract(),
                 role: side.role,
-                http2: side.http2.is_some(),
-                key: side.key,
+                over: side.over(),
+                key: side.key.unwrap_or_default(),
             })?,
         };
         on_progress(Progress::Doing(TrialActivity::Step(Step::Verify)));

@@ -98,7 +98,7 @@ pub struct Endpoint<'a> {
     pub authority: &'a str,
     /// The server is loaded over TLS.
     pub tls: bool,
-    /// How HTTP/2 is spoken; none: HTTP/1.1 is.
+    /// How HTTP/2, or HTTP/3, is spoken; none: HTTP/1.1 is.
     pub http2: Option<Http2>,
 }
 
@@ -108,9 +108,13 @@ impl Endpoint<'_> {
     /// # Errors
     /// When it has a field that HTTP/2 has no place for, in words.
     pub fn mix(&self, mut mix: Mix) -> Result<Mix, String> {
-        if let Some(Http2 { window }) = self.http2 {
-            let secure = self.tls;
-            mix.speak_http2(MixH2 { window, secure })
+        if let Some(Http2 { window, http3 }) = self.http2 {
+            let how = MixH2 {
+                window,
+                secure: self.tls,
+                http3,
+            };
+            mix.speak_http2(how)
                 .map_err(|forbidden| forbidden.to_string())?;
         }
         Ok(mix)

@@ -321,7 +321,7 @@ impl fmt::Display for Load {
         }
         match self.pipeline {
             0 | 1 => {}
-            streams if self.over.is_http2() => write!(f, " s{streams}")?,
+            streams if self.over.has_streams() => write!(f, " s{streams}")?,
             requests => write!(f, " p{requests}")?,
         }
         if let Some(replay) = &self.replay {

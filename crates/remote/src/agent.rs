@@ -4,6 +4,7 @@ use crate::frame::{FrameError, MAGIC, Receiver, Sender};
 use crate::message::{BEAT, Call, FromAgent, Hello, LoadOrder, Reply, SILENCE, ToAgent};
 use crate::reach::addresses;
 use crate::servers::Servers;
+use prony_engine::protocol::h3;
 use prony_engine::protocol::tls::probe;
 use prony_engine::{Control, Nanos, clock, descriptors, run_part};
 use prony_lab::port::Port;
@@ -202,6 +203,7 @@ fn answer(
         Call::Connect {
             host,
             port,
+            udp,
             timeout,
         } => {
             let addresses = (host.as_str(), port)
@@ -209,6 +211,9 @@ fn answer(
                 .map_err(|error| format!("cannot look up {host:?} there: {error}"))?;
             let mut first = None;
             for address in addresses {
+                if udp {
+                    return Ok(Reply::Address(address));
+                }
                 match TcpStream::connect_timeout(&address, timeout) {
                     Ok(_) => return Ok(Reply::Address(address)),
                     Err(error) => {
@@ -220,6 +225,14 @@ fn answer(
             }
             Err(first.unwrap_or_else(|| format!("{host:?} has no address there")))
         }
+        Call::Probe {
+            target,
+            tls,
+            timeout,
+        } if tls.is_http3() => match h3::probe(&target, &tls, timeout) {
+            Ok(_) => Ok(Reply::Done),
+            Err(error) => Ok(Reply::Refused(error.to_string(), error.remedy())),
+        },
         Call::Probe {
             target,
             tls,

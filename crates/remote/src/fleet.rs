@@ -86,14 +86,21 @@ impl Fleet {
         &self.names
     }
 
-    /// Looks up a host name, as the first of them knows it, and makes a connection from there.
+    /// Looks up a host name, as the first of them knows it, and makes a connection from there; over UDP there is none to
+    /// make.
     ///
     /// # Errors
     /// When that cannot be done.
-    pub fn connect(&self, host: &str, port: u16, timeout: Duration) -> Result<SocketAddr, String> {
+    pub fn connect(
+        &self,
+        (host, port): (&str, u16),
+        udp: bool,
+        timeout: Duration,
+    ) -> Result<SocketAddr, String> {
         let call = Call::Connect {
             host: host.to_owned(),
             port,
+            udp,
             timeout,
         };
         match self.registry.link(&self.names[0])?.call(call)? {
@@ -102,7 +109,7 @@ impl Fleet {
         }
     }
 
-    /// Makes one connection over TLS from the first of them, so that what cannot work is said before a load.
+    /// Makes one connection over TLS or QUIC from the first of them, so that what cannot work is said before a load.
     ///
     /// # Errors
     /// What cannot work.

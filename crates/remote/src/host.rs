@@ -113,7 +113,7 @@ impl HostAgent {
             workers: who.workers,
             contract: who.contract.name().to_owned(),
             role: who.role,
-            http2: who.http2,
+            over: who.over,
             key: who.key,
             at,
             upstream,

@@ -13,7 +13,7 @@ use prony_lab::requests::verify::RequestFile;
 use prony_lab::side::{Http2, Role};
 use prony_lab::socket::Socket;
 use prony_lab::topology::Topology;
-use prony_record::load::KeyKind;
+use prony_record::load::{KeyKind, Protocol};
 use prony_record::{Failure, Load, Step};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
@@ -61,16 +61,18 @@ pub struct LoadOrder {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Call {
-    /// Looks up a host name and makes a connection: answered by [`Reply::Address`].
+    /// Looks up a host name and makes a connection, or none over UDP: answered by [`Reply::Address`].
     Connect {
         /// Name or IP address.
         host: String,
         /// Port.
         port: u16,
+        /// It is reached over UDP.
+        udp: bool,
         /// How long each try may take.
         timeout: Duration,
     },
-    /// Makes one connection over TLS, so that what cannot work is said before a load: answered by [`Reply::Done`] or
+    /// Makes one connection over TLS or QUIC, so that what cannot work is said before a load: answered by [`Reply::Done`] or
     /// [`Reply::Refused`].
     Probe {
         /// Where to.
@@ -167,10 +169,10 @@ pub struct Start {
     pub contract: String,
     /// Role of the server: measured itself, or behind the one that is.
     pub role: Role,
-    /// Whether the server speaks HTTP/2.
-    pub http2: bool,
-    /// Kind of key in the certificate with which the server speaks TLS; none: it speaks no TLS.
-    pub key: Option<KeyKind>,
+    /// HTTP variant that the server speaks.
+    pub over: Protocol,
+    /// Kind of key in the certificate with which the server speaks TLS, if it does.
+    pub key: KeyKind,
     /// Where it listens; port 0: on a free one.
     pub at: SocketAddr,
     /// Addresses of the upstream with which the server is verified, for a gateway whose upstream has a separate

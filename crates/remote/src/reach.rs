@@ -65,6 +65,7 @@ pub(crate) fn connect(from: &Link, to: SocketAddr) -> Result<(), String> {
     let call = Call::Connect {
         host: to.ip().to_string(),
         port: to.port(),
+        udp: false,
         timeout: PATIENCE,
     };
     from.call(call).map(drop)

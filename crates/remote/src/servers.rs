@@ -242,7 +242,7 @@ fn as_candidate(
         workers: start.workers,
         contract: contract(&start.contract).map_err(cannot)?,
         role: start.role,
-        http2: start.http2,
+        over: start.over,
         key: start.key,
     })
 }

@@ -18,7 +18,8 @@ use crate::table::{Align, TextTable};
 use prony_record::observation::none_answered;
 use prony_record::tls::Handshakes;
 use prony_record::{
-    Finding, Generator, Latency, Load, Observation, Outcomes, Percentiles, Pool, Replay, Stage, Tls,
+    Finding, Generator, Latency, Load, Observation, Outcomes, Percentiles, Pool, Quic, Replay,
+    Stage, Tls,
 };
 use prony_stats::throughput::Count;
 use prony_stats::{Estimate, Interval, Unit};
@@ -80,7 +81,11 @@ pub struct LoadReport {
     /// TLS parameters that were negotiated with the server, and the number of handshakes; null without TLS.
     pub tls: Option<Tls>,
     /// How HTTP/2 was spoken; null with another protocol.
-    pub http2: Option<Http2Report>,
+    pub http2: Option<StreamsReport>,
+    /// How HTTP/3 was spoken; null with another protocol.
+    pub http3: Option<StreamsReport>,
+    /// Datagrams and packets of QUIC, set-up included; null with another protocol.
+    pub quic: Option<Quic>,
     /// Observations of gRPC; null with another protocol.
     pub grpc: Option<GrpcReport>,
     /// Messages that were sent over WebSocket; null with another protocol.
@@ -116,9 +121,9 @@ pub struct LoadReport {
     pub checks: Vec<Finding>,
 }
 
-/// How HTTP/2 was spoken.
+/// How HTTP/2 or HTTP/3 was spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Http2Report {
+pub struct StreamsReport {
     /// Requests in flight on each connection, as streams: as many as were asked for, or as the server allows if those are
     /// fewer.
     pub streams: u32,
@@ -131,7 +136,7 @@ pub struct Http2Report {
     pub sent_again: u64,
 }
 
-impl Http2Report {
+impl StreamsReport {
     /// In a line.
     #[must_use]
     pub fn line(&self) -> String {
@@ -205,6 +210,34 @@ pub fn handshakes(tls: &Tls, seconds: f64) -> String {
     out
 }
 
+/// What was seen of QUIC, in a line.
+pub fn quic_line(quic: &Quic) -> String {
+    let mut out = format!(
+        "{} datagrams sent in {} calls, {} received",
+        show::count(quic.datagrams_sent),
+        show::count(quic.sends),
+        show::count(quic.datagrams_received),
+    );
+    match quic.packets_lost {
+        0 => out.push_str("; no packets lost"),
+        lost => {
+            let share = 100.0 * lost as f64 / quic.packets_sent.max(1) as f64;
+            let _ = write!(out, "; {} packets lost ({share:.2}%)", show::count(lost));
+        }
+    }
+    if let Some(rtt) = quic.rtt_ns() {
+        let _ = write!(out, "; round trip {}", show::time(rtt as f64));
+    }
+    if quic.blocked > 0 {
+        let _ = write!(
+            out,
+            "; sending waited {} times for room",
+            show::count(quic.blocked)
+        );
+    }
+    out
+}
+
 impl LoadReport {
     /// Result in a sentence: the rate, the 99th percentile (or the median), and failures by kind.
     pub fn result(&self) -> String {
@@ -259,6 +292,12 @@ impl LoadReport {
         }
         if let Some(http2) = &self.http2 {
             let _ = writeln!(out, "HTTP/2       {}", http2.line());
+        }
+        if let Some(http3) = &self.http3 {
+            let _ = writeln!(out, "HTTP/3       {}", http3.line());
+        }
+        if let Some(quic) = &self.quic {
+            let _ = writeln!(out, "QUIC         {}", quic_line(quic));
         }
         if let Some(grpc) = &self.grpc {
             let _ = writeln!(out, "gRPC         {}", grpc.line());

@@ -1,4 +1,4 @@
-//! Protocols, and how HTTP/2 is spoken.
+//! Protocols, and how HTTP/2 and HTTP/3 are spoken.
 
 use super::number::count;
 use clap::Args;
@@ -21,7 +21,7 @@ impl FromStr for ProtocolChoice {
         match text {
             "ws" => Ok(Self::WebSocket),
             text => text.parse().map(Self::Http).map_err(|_| {
-                format!("{text:?} is not a protocol: expected plain, tls, h2c, h2 or ws")
+                format!("{text:?} is not a protocol: expected plain, tls, h2c, h2, h3 or ws")
             }),
         }
     }
@@ -36,35 +36,31 @@ impl fmt::Display for ProtocolChoice {
     }
 }
 
-/// The protocol of each server, and the options of HTTP/2.
+/// The protocol of each server, and the options of HTTP/2 and HTTP/3.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Protocol")]
 pub struct ProtocolArgs {
-    /// Protocol: plain, tls, h2c, h2 or ws
+    /// Protocol: plain, tls, h2c, h2, h3 or ws
     ///
-    /// plain is HTTP/1.1, tls HTTP/1.1 over TLS, h2c HTTP/2 without TLS, h2 HTTP/2 over TLS, and ws
-    /// WebSocket. Of a URL the scheme says it; only h2 is for https:// too, by ALPN. Give one for
-    /// all servers, or one for each, separated by commas.
+    /// plain is HTTP/1.1, tls HTTP/1.1 over TLS, h2c HTTP/2 without TLS, h2 HTTP/2 over TLS, h3
+    /// HTTP/3, and ws WebSocket. Of a URL the scheme says it; h2 (by ALPN) and h3 (over UDP) are for
+    /// https:// too. Give one for all servers, or one for each, separated by commas.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub protocol: Vec<ProtocolChoice>,
     /// Same as --protocol h2, as in curl
     #[arg(long, hide = true, conflicts_with = "protocol")]
     pub http2: bool,
-    /// Refused with a reason
-    #[arg(long, hide = true, value_parser = no_http3, num_args = 0, default_missing_value = "h3")]
-    pub http3: Option<()>,
-    /// HTTP/2 streams on each connection [default: 1]
+    /// Same as --protocol h3, as in curl
+    #[arg(long, hide = true, conflicts_with_all = ["protocol", "http2"])]
+    pub http3: bool,
+    /// HTTP/2 or HTTP/3 streams on each connection [default: 1]
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     pub streams: Option<u32>,
-    /// HTTP/2 flow-control window, of streams and connections
+    /// Flow-control window of HTTP/2 and HTTP/3, of streams and connections
     ///
     /// A connection has at least 65535. By default 1073741823, as in h2load.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_WINDOW)))]
     pub window: Option<u32>,
-}
-
-fn no_http3(_: &str) -> Result<(), &'static str> {
-    Err("HTTP/3 cannot be loaded yet; --http2, or --protocol h2, is HTTP/2 over TLS")
 }
 
 /// The certificate of servers that prony starts.
@@ -73,7 +69,7 @@ fn no_http3(_: &str) -> Result<(), &'static str> {
 pub struct ServerKey {
     /// Certificate's key: ecdsa-p256 or rsa2048
     ///
-    /// For tls and h2. By default ecdsa-p256.
+    /// For tls, h2 and h3. By default ecdsa-p256.
     #[arg(long, value_name = "KIND", requires = "protocol")]
     pub server_key: Option<KeyKind>,
 }
@@ -81,9 +77,10 @@ pub struct ServerKey {
 impl ProtocolArgs {
     /// Given protocols: one for all servers, or one for each.
     pub fn given(&self) -> &[ProtocolChoice] {
-        match self.http2 {
-            true => &[ProtocolChoice::Http(Protocol::H2)],
-            false => &self.protocol,
+        match (self.http2, self.http3) {
+            (true, _) => &[ProtocolChoice::Http(Protocol::H2)],
+            (_, true) => &[ProtocolChoice::Http(Protocol::H3)],
+            (false, false) => &self.protocol,
         }
     }
 
@@ -108,7 +105,7 @@ impl ProtocolArgs {
         self.given().contains(&ProtocolChoice::WebSocket)
     }
 
-    /// The window of HTTP/2.
+    /// The window of HTTP/2 and HTTP/3.
     pub fn window(&self) -> u32 {
         self.window.unwrap_or(WINDOW)
     }

@@ -31,12 +31,15 @@ pub struct Verify {
     /// Over a unix socket http+unix://%2Frun%2Fapp.sock. For tcp-echo tcp://HOST:PORT.
     #[arg(value_parser = target::url)]
     pub url: String,
-    /// Protocol: h2 for HTTP/2 over https://
+    /// Protocol: h2 for HTTP/2 over https://, h3 for HTTP/3
     #[arg(long, value_name = "NAME")]
     pub protocol: Option<ProtocolChoice>,
     /// Same as --protocol h2, as in curl
     #[arg(long, hide = true, conflicts_with = "protocol")]
     pub http2: bool,
+    /// Same as --protocol h3, as in curl
+    #[arg(long, hide = true, conflicts_with_all = ["protocol", "http2"])]
+    pub http3: bool,
     /// Do not send requests before the first response
     #[arg(long)]
     pub no_pipelining: bool,
@@ -62,6 +65,7 @@ impl Verify {
         ProtocolArgs {
             protocol: self.protocol.into_iter().collect(),
             http2: self.http2,
+            http3: self.http3,
             ..ProtocolArgs::default()
         }
     }

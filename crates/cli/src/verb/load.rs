@@ -26,7 +26,7 @@ use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
 use prony_lab::recording::{Scope, findings};
 use prony_lab::requests::begun;
-use prony_lab::side::{Running, Side};
+use prony_lab::side::{Running, Side, variant};
 use prony_lab::sockets::{Listener, server_at};
 use prony_lab::sources::{SentFrom, Sources};
 use prony_lab::topology::Topology;
@@ -34,11 +34,10 @@ use prony_lab::tree::{Attached, Root};
 use prony_lab::trial::{Lab, Progress};
 use prony_lab::workload::Workload;
 use prony_record::inert;
-use prony_record::load::Protocol;
 use prony_record::{Extent, Failure, Finding, Observation, Percentiles, Step};
 use prony_remote::Fleet;
 use prony_report::load::{
-    GrpcReport, HostReport, Http2Report, LoadReport, RequestReport, ServerReport, SessionReport,
+    GrpcReport, HostReport, LoadReport, RequestReport, ServerReport, SessionReport, StreamsReport,
     WsReport, over_time, recoveries,
 };
 use std::sync::Arc;
@@ -216,7 +215,7 @@ fn settle(args: &LoadArgs, fleet: Option<&Fleet>) -> Result<Settled> {
     let load = options.messages(shape::load(args)?, &workload)?;
     let load = of_sessions(load, &workload, endpoint.http2.is_some())?;
     let load = prony_record::Load {
-        over: Protocol::of(endpoint.tls, endpoint.http2.is_some()),
+        over: variant(endpoint.tls, endpoint.http2),
         ..replay::at_its_times(load, args, &workload)?
     };
     load.check().map_err(|invalid| usage!("--{invalid}"))?;
@@ -362,11 +361,21 @@ fn report(
             .then(|| Percentiles::of(&seen.times.handshake, 0)),
         tls: seen.tls.clone(),
         http2: match &plan.dialogue {
-            Dialogue::H2(it) => Some(http2(load, it.window, seen)),
-            Dialogue::Grpc(it) => Some(http2(load, it.window, seen)),
-            Dialogue::Mix(mix) => mix.http2.map(|it| http2(load, it.window, seen)),
+            Dialogue::H2(it) => Some(streams(load, it.window, seen)),
+            Dialogue::Grpc(it) => Some(streams(load, it.window, seen)),
+            Dialogue::Mix(mix) => {
+                (mix.http2.filter(|it| !it.http3)).map(|it| streams(load, it.window, seen))
+            }
             _ => None,
         },
+        http3: match &plan.dialogue {
+            Dialogue::H3(it) => Some(streams(load, it.window, seen)),
+            Dialogue::Mix(mix) => {
+                (mix.http2.filter(|it| it.http3)).map(|it| streams(load, it.window, seen))
+            }
+            _ => None,
+        },
+        quic: seen.quic,
         grpc: seen
             .grpc
             .as_ref()
@@ -398,8 +407,8 @@ fn report(
     }
 }
 
-fn http2(load: &prony_record::Load, window: u32, seen: &Observation) -> Http2Report {
-    Http2Report {
+fn streams(load: &prony_record::Load, window: u32, seen: &Observation) -> StreamsReport {
+    StreamsReport {
         streams: seen
             .streams_allowed
             .map_or(load.pipeline, |most| most.min(load.pipeline)),

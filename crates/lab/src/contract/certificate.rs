@@ -1,7 +1,7 @@
 //! The certificates that servers are given over TLS: made afresh by every process, and trusted by nothing else.
 
 use prony_engine::protocol::tls::{SelfSigned, TlsOptions};
-use prony_record::load::KeyKind;
+use prony_record::load::{KeyKind, Protocol};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -74,11 +74,11 @@ impl Certificate {
     }
 
     /// How it is verified, and which version of HTTP is agreed on.
-    pub fn options(&self, http2: bool) -> TlsOptions {
+    pub fn options(&self, over: Protocol) -> TlsOptions {
         TlsOptions {
             server_name: NAME.to_owned(),
             ca: Some(self.pem.clone()),
-            alpn: vec![if http2 { "h2" } else { "http/1.1" }.to_owned()],
+            alpn: vec![over.alpn().to_owned()],
             ..TlsOptions::default()
         }
     }

@@ -69,7 +69,7 @@ impl Case {
 
     /// A new connection with this request on it.
     pub fn ask(&self, visit: &Visit<'_>) -> Result<Asked, Fault> {
-        if visit.way.over.is_http2() {
+        if visit.way.over.has_streams() {
             return Ok(Asked::OverH2(over_h2::ask(self, visit)?));
         }
         let listener = Listener::new(visit.open()?);

@@ -207,7 +207,7 @@ impl HttpEndpoint<'_> {
     /// Dialogue of a load over this.
     fn dialogue(&self, exchanges: Vec<Exchange>, keepalive: bool) -> Dialogue {
         let limits = Limits::default();
-        if !self.over.is_http2() {
+        if !self.over.has_streams() {
             let with = |(request, expect): Exchange| {
                 let request = HttpRequest {
                     keepalive,
@@ -225,11 +225,15 @@ impl HttpEndpoint<'_> {
             H2Exchange::new(&request, secure, expect)
                 .expect("a contract has no field of HTTP/1.1's connections")
         };
-        Dialogue::H2(Box::new(H2Requests {
+        let requests = Box::new(H2Requests {
             exchanges: exchanges.into_iter().map(with).collect(),
             limits,
             window: self.window.unwrap_or(WINDOW),
-        }))
+        });
+        match self.over {
+            Protocol::H3 => Dialogue::H3(requests),
+            _ => Dialogue::H2(requests),
+        }
     }
 }
 

@@ -180,14 +180,17 @@ impl Contract {
         } else {
             Protocol::Plain
         };
-        let kept = move |act: &&'static Act| !(over.is_http2() && http::is_of_http1(act));
+        let kept = move |act: &&'static Act| !(over.has_streams() && http::is_of_http1(act));
         let (h2, tls): (&'static [Act], &'static [Act]) = (
-            if over.is_http2() {
+            if over.has_streams() {
                 over_h2::SCRIPT
             } else {
                 &[]
             },
-            if over.is_tls() { over_tls::SCRIPT } else { &[] },
+            match over {
+                Protocol::Tls | Protocol::H2 => over_tls::SCRIPT,
+                Protocol::Plain | Protocol::H2c | Protocol::H3 => &[],
+            },
         );
         self.script().iter().filter(kept).chain(h2).chain(tls)
     }

@@ -103,19 +103,19 @@ impl LocalHost {
             workers,
             contract,
             role,
-            http2,
+            over,
             key,
         } = *who;
         let cannot = |error: &dyn fmt::Display| Failure::new(Step::Start, error.to_string());
         let started = |error: CommandError| cannot(&error);
         // Before the server starts, which inherits the raised limit; and lest the verifier's lack of
         // descriptors be taken for the server's fault.
-        descriptors::reserve(VERIFIER_CONNECTIONS * if key.is_some() { THROUGH_RELAY } else { 1 })
+        descriptors::reserve(VERIFIER_CONNECTIONS * if over.is_tls() { THROUGH_RELAY } else { 1 })
             .map_err(|error| cannot(&error))?;
         let fixture = Fixture::set_up_at(contract, &self.scratch, upstream.map(|it| it.own))
             .map_err(|error| cannot(&error))?;
         let (addr, port) = address(at)?;
-        let place = ServerEndpoint::new(addr, (key, http2), &self.scratch)
+        let place = ServerEndpoint::new(addr, (over, key), &self.scratch)
             .map_err(|error| cannot(&error))?;
         let (certificate, private_key) = place.files();
         let cpus = match role {

@@ -3,7 +3,7 @@
 use super::VerifySpec;
 use crate::as_given::AsGiven;
 use crate::contract::{Fixture, HttpEndpoint, Inspection, Wanted};
-use crate::side::Http2;
+use crate::side::{Http2, variant};
 use crate::workload::{Endpoint, Workload};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Target};
@@ -42,7 +42,7 @@ impl Reached<'_> {
         HttpEndpoint {
             over: self
                 .over
-                .unwrap_or_else(|| Protocol::of(self.tls.is_some(), http2.is_some())),
+                .unwrap_or_else(|| variant(self.tls.is_some(), http2)),
             authority: self.authority,
             tls: address.zip(self.tls),
             window: http2.map(|http2| http2.window),
@@ -72,7 +72,16 @@ impl Reached<'_> {
                 Ok(())
             }
             Workload::Requests { asked, .. } => {
-                let (place, endpoint) = ((&self.target, self.tls), self.endpoint(how));
+                let endpoint = self.endpoint(how);
+                // Through the relay that takes QUIC off.
+                let relay = match how.http2 {
+                    Some(http2) if http2.http3 => Some(Target::Tcp(self.plain.clone()?)),
+                    _ => None,
+                };
+                let place = match &relay {
+                    Some(relay) => (relay, None),
+                    None => (&self.target, self.tls),
+                };
                 match self.as_given {
                     Some(as_given) => as_given.prove(asked, place, &endpoint, how.seed),
                     None => asked.prove(place, &endpoint, (how.depth, how.seed)),
@@ -140,7 +149,10 @@ mod tests {
         assert_eq!(reached(Some(Protocol::H2c)).way(None).over, Protocol::H2c);
         // Another program's server speaks what it is asked for.
         assert_eq!(reached(None).way(None).over, Protocol::Plain);
-        let http2 = Some(Http2 { window: 65_535 });
+        let http2 = Some(Http2 {
+            window: 65_535,
+            http3: false,
+        });
         assert_eq!(reached(None).way(http2).over, Protocol::H2c);
     }
 }

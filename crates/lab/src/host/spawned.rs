@@ -10,7 +10,7 @@ use crate::port::Port;
 use crate::process::Process;
 use crate::relay::Relay;
 use crate::tree::Root;
-use prony_engine::protocol::{h2, tls};
+use prony_engine::protocol::{h2, h3, tls};
 use prony_engine::{Dialogue, Nanos, Target, clock};
 use prony_record::load::{KeyKind, Protocol};
 use prony_record::{Failure, Load, Step};
@@ -60,19 +60,18 @@ struct Secured {
 }
 
 impl ServerEndpoint {
-    /// A server at this address; over TLS it is given a certificate with such a key, in files below `scratch`.
+    /// A server at this address; over TLS or QUIC it is given a certificate with such a key, in files below `scratch`.
     ///
     /// # Errors
     /// When the certificate cannot be made.
     pub(super) fn new(
         addr: SocketAddr,
-        (key, http2): (Option<KeyKind>, bool),
+        (over, key): (Protocol, KeyKind),
         scratch: &Path,
     ) -> Result<Self, String> {
-        let over = Protocol::of(key.is_some(), http2);
-        let secured = key.map(|key| {
+        let secured = over.is_tls().then(|| {
             let certificate = Certificate::below(scratch, key)?;
-            let options = certificate.options(http2);
+            let options = certificate.options(over);
             let relay = Relay::to(addr, &options).map_err(|error| error.to_string())?;
             Ok::<_, String>(Secured {
                 certificate,
@@ -121,6 +120,10 @@ impl ServerEndpoint {
         let plain = self.plain();
         if let Some(it) = &self.secured {
             let target = Target::Tcp(self.addr);
+            if self.over == Protocol::H3 {
+                let probed = h3::probe(&target, &it.options, patience);
+                return probed.map(drop).map_err(|error| error.to_string());
+            }
             tls::probe(&target, &it.options, patience).map_err(|error| error.to_string())?;
         }
         match self.over.is_http2() {

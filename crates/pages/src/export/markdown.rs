@@ -318,6 +318,12 @@ pub fn load_markdown(report: &LoadReport) -> String {
     if let Some(http2) = &report.http2 {
         let _ = writeln!(out, "HTTP/2: {}.\n", http2.line());
     }
+    if let Some(http3) = &report.http3 {
+        let _ = writeln!(out, "HTTP/3: {}.\n", http3.line());
+    }
+    if let Some(quic) = &report.quic {
+        let _ = writeln!(out, "QUIC: {}.\n", prony_report::load::quic_line(quic));
+    }
     if let Some(websocket) = &report.websocket {
         let _ = writeln!(out, "WebSocket: {}.\n", websocket.line());
     }

@@ -15,6 +15,8 @@ words! {
         H2c = "h2c",
         /// HTTP/2 over TLS.
         H2 = "h2",
+        /// HTTP/3 over QUIC.
+        H3 = "h3",
     }
 }
 
@@ -45,13 +47,29 @@ impl Protocol {
     /// Is it encrypted?
     #[must_use]
     pub const fn is_tls(self) -> bool {
-        matches!(self, Self::Tls | Self::H2)
+        matches!(self, Self::Tls | Self::H2 | Self::H3)
     }
 
     /// Is it HTTP/2?
     #[must_use]
     pub const fn is_http2(self) -> bool {
         matches!(self, Self::H2c | Self::H2)
+    }
+
+    /// Do its connections carry several requests at once, on streams: is it HTTP/2 or HTTP/3?
+    #[must_use]
+    pub const fn has_streams(self) -> bool {
+        matches!(self, Self::H2c | Self::H2 | Self::H3)
+    }
+
+    /// Name of its version of HTTP where TLS agrees on one (ALPN).
+    #[must_use]
+    pub const fn alpn(self) -> &'static str {
+        match self {
+            Self::Plain | Self::Tls => "http/1.1",
+            Self::H2c | Self::H2 => "h2",
+            Self::H3 => "h3",
+        }
     }
 
     /// Is it HTTP/1.1 over TCP?
@@ -69,6 +87,7 @@ impl Protocol {
             Self::Tls => "HTTP/1.1 over TLS",
             Self::H2c => "HTTP/2 without TLS",
             Self::H2 => "HTTP/2 over TLS",
+            Self::H3 => "HTTP/3",
         }
     }
 }

@@ -213,8 +213,8 @@ fn check_one(
         workers: server.manifest.default_workers(),
         contract,
         role: Role::Server,
-        http2: over.is_http2(),
-        key: over.is_tls().then(|| key.unwrap_or_default()),
+        over,
+        key: key.unwrap_or_default(),
     };
     match host.check(&candidate) {
         Ok(verified) => CheckState::Ready {

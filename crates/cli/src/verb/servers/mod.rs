@@ -212,9 +212,7 @@ fn start(
         ));
     }
     if key.is_some() && !over.is_tls() {
-        return Err(usage!(
-            "--server-key is for --protocol tls and --protocol h2"
-        ));
+        return Err(usage!("--server-key is for --protocol tls, h2 and h3"));
     }
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
@@ -230,8 +228,8 @@ fn start(
         workers,
         contract,
         role: Role::Server,
-        http2: over.is_http2(),
-        key: over.is_tls().then(|| key.unwrap_or_default()),
+        over,
+        key: key.unwrap_or_default(),
     };
     let mut running = host
         .start_on(&candidate, at)
@@ -243,13 +241,12 @@ fn start(
         running.command().join(" ")
     );
     if let Some(certificate) = running.certificate() {
-        let http2 = if over.is_http2() {
-            " --protocol h2"
-        } else {
-            ""
+        let protocol = match over.has_streams() {
+            true => format!(" --protocol {over}"),
+            false => String::new(),
         };
         eprintln!(
-            "its certificate is for localhost: prony load{http2} --ca {} https://localhost:{}/",
+            "its certificate is for localhost: prony load{protocol} --ca {} https://localhost:{}/",
             certificate.display(),
             addr.port()
         );

@@ -56,6 +56,14 @@ impl Default for TlsOptions {
     }
 }
 
+impl TlsOptions {
+    /// Are they for QUIC, to speak HTTP/3?
+    #[must_use]
+    pub fn is_http3(&self) -> bool {
+        self.alpn == ["h3"]
+    }
+}
+
 /// Options that cannot be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TlsInvalid {
@@ -171,6 +179,15 @@ impl Connector {
         };
         Arc::new(config)
     }
+}
+
+/// The configuration with which a client of QUIC other than this engine's speaks TLS, and the name that it asks for.
+///
+/// # Errors
+/// The first option that cannot be carried out.
+pub fn client_config(options: &TlsOptions) -> Result<(Arc<ClientConfig>, String), TlsInvalid> {
+    let connector = Connector::new(options)?;
+    Ok((connector.config(), connector.server_name()))
 }
 
 /// *ring*: it needs a C compiler and nothing else to build. aws-lc-rs would add the post-quantum groups.

@@ -14,7 +14,7 @@ mod self_signed;
 mod stream;
 
 pub(crate) use connector::Connector;
-pub use connector::{TlsInvalid, TlsOptions, openssl_name};
+pub use connector::{TlsInvalid, TlsOptions, client_config, openssl_name};
 pub use fault::TlsFault;
 pub use probe::{ProbeError, probe, speaks_tls};
 pub use self_signed::{CannotSign, SelfSigned};
