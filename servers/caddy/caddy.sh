@@ -6,13 +6,14 @@ over=$4
 case $over in
     h2c) protocols='"h1", "h2c"' ;;
     h2) protocols='"h1", "h2"' ;;
+    h3) protocols='"h3"' ;;
     *) protocols='"h1"' ;;
 esac
 
 # A policy says that connections begin with TLS; the certificate is the only one there is.
 policies= certificates=
 case $over in
-    tls | h2)
+    tls | h2 | h3)
         policies='"tls_connection_policies": [{}],'
         certificates=", \"tls\": {\"certificates\": {\"load_files\": [{\"certificate\": \"$5\", \"key\": \"$6\"}]}}"
         ;;

@@ -150,6 +150,10 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64, spoken: Spoken) -> Result<OverPe
     let (tools, cases) = match spoken {
         Spoken::Http(Protocol::Plain | Protocol::Tls) => (&[Tool::Wrk, Tool::Oha][..], &TLS[..]),
         Spoken::Http(Protocol::H2c | Protocol::H2) => (&[Tool::H2load][..], &HTTP2[..]),
+        Spoken::Http(Protocol::H3) => {
+            let why = "other generators of HTTP/3 are not compared yet";
+            return Err(Error::Unusable(why.into()));
+        }
         Spoken::Ws => (&[Tool::Gcannon][..], &WS[..]),
     };
     let mut others = Vec::new();

@@ -311,7 +311,7 @@ impl Case {
             Contract::WsEcho => load::ws(clockwork.address, MESSAGE.len()),
         };
         let mut plan = Plan::closed(Target::Tcp(clockwork.address), dialogue, self.connections);
-        plan.tls = what.certificate.map(|it| it.options(self.over.is_http2()));
+        plan.tls = what.certificate.map(|it| it.options(self.over));
         plan.load.rate = Some(rate);
         plan.load.arrival = if self.poisson {
             Spacing::Poisson

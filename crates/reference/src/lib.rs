@@ -27,6 +27,7 @@ pub mod clockwork;
 mod contract;
 mod date;
 mod error;
+pub mod http3;
 mod over;
 mod session;
 mod slab;

@@ -20,6 +20,14 @@ pub struct Layers {
 }
 
 impl Layers {
+    /// The names of its version of HTTP over TCP, for ALPN.
+    pub(crate) fn alpn(&self) -> &'static [&'static str] {
+        match self.http2 {
+            true => &["h2"],
+            false => &["http/1.1"],
+        }
+    }
+
     /// Can a contract be served over these layers?
     ///
     /// # Errors
@@ -36,11 +44,12 @@ impl Layers {
         }
     }
 
-    /// The configuration of TLS, if it is spoken: 1.3 and 1.2, and tickets with which sessions are resumed.
+    /// The configuration of TLS, if it is spoken: 1.3 and 1.2, tickets with which sessions are resumed, and these names of
+    /// protocols for ALPN.
     ///
     /// # Errors
     /// When the certificate or its key cannot be read, or they do not belong together.
-    pub fn config(&self) -> Result<Option<Arc<ServerConfig>>, Error> {
+    pub fn config(&self, alpn: &[&str]) -> Result<Option<Arc<ServerConfig>>, Error> {
         let Some((certificate, key)) = &self.tls else {
             return Ok(None);
         };
@@ -58,10 +67,7 @@ impl Layers {
             .with_no_client_auth()
             .with_single_cert(chain, private)
             .map_err(tls)?;
-        config.alpn_protocols = vec![match self.http2 {
-            true => b"h2".to_vec(),
-            false => b"http/1.1".to_vec(),
-        }];
+        config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
         config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(tls)?;
         Ok(Some(Arc::new(config)))
     }

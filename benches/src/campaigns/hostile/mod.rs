@@ -16,7 +16,7 @@ use cases::{Case, Say};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Control, Nanos, Plan, Target, available, run as load};
 use prony_lab::contract::Certificate;
-use prony_record::load::KeyKind;
+use prony_record::load::{KeyKind, Protocol};
 use prony_record::{Extent, Observation, Span, Transport, Window};
 use prony_reference::Layers;
 use rustls::ServerConfig;
@@ -116,11 +116,11 @@ impl Secured {
             tls: Some((own.path(), own.key_path())),
         };
         let config = over
-            .config()
+            .config(&["http/1.1"])
             .map_err(|error| Error::Unusable(error.to_string()))?;
         Ok(Self {
             config: config.ok_or_else(|| Error::Unusable("no configuration of TLS".into()))?,
-            options: own.options(false),
+            options: own.options(Protocol::Tls),
         })
     }
 }

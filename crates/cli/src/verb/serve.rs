@@ -3,7 +3,8 @@
 use crate::CommandEnd;
 use crate::args::{Serve, Served};
 use miette::{IntoDiagnostic, Result};
-use prony_reference::{Contract, ceiling, clockwork};
+use prony_record::load::Protocol;
+use prony_reference::{Contract, ceiling, clockwork, http3};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,6 +17,9 @@ pub fn main(args: &Serve) -> Result<CommandEnd> {
         Served::WsEcho => Contract::WsEcho,
         Served::Clockwork => return clockwork(args, listen),
     };
+    if args.protocol == Protocol::H3 {
+        return http3(args, contract, listen);
+    }
     let options = ceiling::Options {
         listen,
         model: args.model,
@@ -48,12 +52,24 @@ fn over(args: &Serve) -> Result<ceiling::Layers> {
             "--protocol {} needs a certificate: --cert FILE --key FILE",
             args.protocol
         )),
-        (false, Some(_)) => Err(usage!("--cert is for --protocol tls and --protocol h2")),
+        (false, Some(_)) => Err(usage!("--cert is for --protocol tls, h2 and h3")),
         _ => Ok(ceiling::Layers {
             http2: args.protocol.is_http2(),
             tls,
         }),
     }
+}
+
+fn http3(args: &Serve, contract: Contract, listen: SocketAddr) -> Result<CommandEnd> {
+    if contract != http3::Server::CONTRACT {
+        return Err(usage!("{contract} is not served over HTTP/3"));
+    }
+    let layers = over(args)?;
+    let server = http3::Server::bind(listen, args.workers as usize, args.busy.0, &layers);
+    let server = server.into_diagnostic()?;
+    eprintln!("serving {contract} (HTTP/3) on {}", server.local_addr());
+    server.run().into_diagnostic()?;
+    Ok(CommandEnd::Done)
 }
 
 fn clockwork(args: &Serve, listen: SocketAddr) -> Result<CommandEnd> {

@@ -26,6 +26,7 @@ mod help;
 mod hosts;
 mod http;
 mod http2;
+mod http3;
 mod images;
 mod import;
 mod input;

@@ -100,7 +100,6 @@ fn habits_of_curl_and_wrk_are_understood() {
             "cannot read /no/such",
         ),
         (&["load", "--request", "no method", &url], "is not a method"),
-        (&["load", "--http3", &url], "HTTP/3 cannot be loaded yet"),
         (&["load", "--unix-socket", "/no/such", &url], "/no/such"),
         (
             &["duel", "--cacert", "/no/such.pem", ":1", ":2"],

@@ -32,10 +32,10 @@ impl AttachedServer {
         let failed = |error: &dyn std::fmt::Display| Failure::new(Step::Verify, error.to_string());
         let fixture =
             Fixture::set_up(workload.contract(), scratch).map_err(|error| failed(&error))?;
-        // Nothing is looked at before a load as given but over the engine's own TLS, or through a relay over QUIC.
+        // Nothing is looked at before a load as given but over the engine's own TLS.
         let learnt = running.as_given.is_none();
         let relay = match (running.tls.as_deref(), &running.target) {
-            (Some(options), Target::Tcp(address)) if learnt || options.is_http3() => {
+            (Some(options), Target::Tcp(address)) if learnt => {
                 Some(Relay::to(*address, options).map_err(|error| failed(&error))?)
             }
             _ => None,

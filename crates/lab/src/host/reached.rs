@@ -72,16 +72,7 @@ impl Reached<'_> {
                 Ok(())
             }
             Workload::Requests { asked, .. } => {
-                let endpoint = self.endpoint(how);
-                // Through the relay that takes QUIC off.
-                let relay = match how.http2 {
-                    Some(http2) if http2.http3 => Some(Target::Tcp(self.plain.clone()?)),
-                    _ => None,
-                };
-                let place = match &relay {
-                    Some(relay) => (relay, None),
-                    None => (&self.target, self.tls),
-                };
+                let (place, endpoint) = ((&self.target, self.tls), self.endpoint(how));
                 match self.as_given {
                     Some(as_given) => as_given.prove(asked, place, &endpoint, how.seed),
                     None => asked.prove(place, &endpoint, (how.depth, how.seed)),

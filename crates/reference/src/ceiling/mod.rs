@@ -122,7 +122,7 @@ impl Server {
             return Err(Error::Options("a server needs at least one worker"));
         }
         options.over.check(options.contract)?;
-        let tls = options.over.config()?;
+        let tls = options.over.config(options.over.alpn())?;
         sys::raise_open_files();
         let workers = match options.model {
             Model::Epoll | Model::IoUring => options.workers,

@@ -94,7 +94,7 @@ impl ClockworkServer {
     pub fn bind(options: &Options) -> Result<Self, Error> {
         options.script.check()?;
         options.over.check(options.contract)?;
-        let tls = options.over.config()?;
+        let tls = options.over.config(options.over.alpn())?;
         sys::raise_open_files();
         let sharing = Sharing {
             reuse_port: false,

@@ -13,5 +13,6 @@ pub(crate) use limits::raise_open_files;
 pub(crate) use poller::{Interest, PollEvents, Poller};
 pub(crate) use signals::stop_on_signals;
 pub(crate) use socket::{
-    Accepted, Sharing, accept, is_passing, listen, listener_is_broken, out_of_descriptors,
+    Accepted, Sharing, accept, bind_datagrams, is_passing, listen, listener_is_broken,
+    out_of_descriptors,
 };

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem::size_of;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use crate::Error;
@@ -23,6 +23,26 @@ pub(crate) struct Sharing {
 /// A listening socket. The connections that it accepts inherit `TCP_NODELAY` from it.
 pub(crate) fn listen(address: SocketAddr, sharing: Sharing) -> Result<TcpListener, Error> {
     listening_socket(address, sharing).map_err(|source| Error::Listen { address, source })
+}
+
+/// A socket for datagrams at this address; with `shared`, others may have the same one.
+pub(crate) fn bind_datagrams(address: SocketAddr, shared: bool) -> Result<UdpSocket, Error> {
+    let bound = || {
+        let domain = match address {
+            SocketAddr::V4(_) => libc::AF_INET,
+            SocketAddr::V6(_) => libc::AF_INET6,
+        };
+        // SAFETY: takes no pointers.
+        let fd = check(unsafe { libc::socket(domain, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })?;
+        // SAFETY: `fd` has just been opened, so this is its only owner.
+        let socket = unsafe { UdpSocket::from_raw_fd(fd) };
+        if shared {
+            switch_on(fd, libc::SOL_SOCKET, libc::SO_REUSEPORT)?;
+        }
+        bind(fd, address)?;
+        Ok(socket)
+    };
+    bound().map_err(|source| Error::Listen { address, source })
 }
 
 fn listening_socket(address: SocketAddr, sharing: Sharing) -> io::Result<TcpListener> {

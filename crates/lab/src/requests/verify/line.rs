@@ -1,11 +1,12 @@
 //! A connection on which a session speaks, with plain system calls.
 
 use super::{PAUSE, PIECES, REPEATS, SendMode, SessionResults};
+use crate::relay::Relay;
 use prony_engine::Target;
 use prony_engine::protocol::tls::{TlsOptions, TlsStream};
 use prony_engine::protocol::{Answer, Booked, Events, Fault, InFlight, Session, Token};
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
@@ -14,6 +15,30 @@ trait ByteStream: Read + Write {}
 impl ByteStream for TcpStream {}
 impl ByteStream for UnixStream {}
 impl ByteStream for TlsStream {}
+impl ByteStream for Relayed {}
+
+/// A connection to a server over QUIC, through a relay that takes it off.
+struct Relayed {
+    stream: TcpStream,
+    /// As long as the connection.
+    _relay: Relay,
+}
+
+impl Read for Relayed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Relayed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// The connection, with what the session remembers of it.
 pub(super) struct VerifyConnection<S: Session> {
@@ -154,18 +179,26 @@ fn connect(
     (target, tls): (&Target, Option<&TlsOptions>),
     silence: Duration,
 ) -> io::Result<Box<dyn ByteStream>> {
+    let tcp = |address: &SocketAddr| {
+        let stream = TcpStream::connect_timeout(address, silence)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(silence))?;
+        stream.set_write_timeout(Some(silence))?;
+        Ok::<_, io::Error>(stream)
+    };
     if let (Some(tls), Target::Tcp(address)) = (tls, target) {
+        if tls.is_http3() {
+            let relay = Relay::to(*address, tls)?;
+            return Ok(Box::new(Relayed {
+                stream: tcp(&relay.addr())?,
+                _relay: relay,
+            }));
+        }
         let stream = TlsStream::connect(*address, tls, silence).map_err(io::Error::other)?;
         return Ok(Box::new(stream));
     }
     Ok(match target {
-        Target::Tcp(address) => {
-            let stream = TcpStream::connect_timeout(address, silence)?;
-            stream.set_nodelay(true)?;
-            stream.set_read_timeout(Some(silence))?;
-            stream.set_write_timeout(Some(silence))?;
-            Box::new(stream)
-        }
+        Target::Tcp(address) => Box::new(tcp(address)?),
         Target::Unix(path) => {
             let stream = UnixStream::connect(path)?;
             stream.set_read_timeout(Some(silence))?;
