@@ -1,4 +1,4 @@
-use prony_record::{Backlog, Load, Observation, Pool, Resources, SECOND};
+use prony_record::{Backlog, Load, Observation, Pool, Quic, Resources, SECOND};
 use std::collections::BTreeMap;
 
 /// Errors told in words.
@@ -59,6 +59,8 @@ pub struct Evidence {
     pub streams_limited: Option<u32>,
     /// Segments of the load's own connections that were sent again, by either side.
     pub lost_segments: u64,
+    /// Observations of QUIC; None where it is not spoken.
+    pub quic: Option<Quic>,
     /// Errors since the load's set-up, whether or not they cost a request; unsolicited bytes are not
     /// among them.
     pub errors: u64,
@@ -203,6 +205,7 @@ impl Evidence {
             statuses: seen.statuses.clone(),
             redirects_expected: seen.status_expected || !seen.by_session.is_empty(),
             lost_segments: seen.lost_segments,
+            quic: seen.quic,
             streams_limited: seen.streams_allowed.filter(|most| *most < load.pipeline),
             errors: seen
                 .errors

@@ -24,6 +24,7 @@ mod noisy_host;
 mod not_steady;
 mod numa_crossed;
 mod oversubscribed;
+mod packet_loss;
 mod rate_missed;
 mod redirects;
 mod retransmits;
@@ -36,6 +37,7 @@ mod spread_exceeds_effect;
 mod start_skew;
 mod too_few_samples;
 mod too_short;
+mod udp_buffer_overflow;
 mod uneven_connections;
 mod unsolicited;
 mod wrong_answers;
@@ -53,7 +55,7 @@ type Check = fn(&Evidence) -> Option<Finding>;
 
 /// Every check with what it means, the most serious first. Those without a function look at several
 /// measurements, and are called by what compares them.
-const CHECKS: [(Explanation, Option<Check>); 33] = [
+const CHECKS: [(Explanation, Option<Check>); 35] = [
     (wrong_answers::EXPLANATION, Some(wrong_answers::check)),
     (unsolicited::EXPLANATION, Some(unsolicited::check)),
     (errors::EXPLANATION, Some(errors::check)),
@@ -75,6 +77,11 @@ const CHECKS: [(Explanation, Option<Check>); 33] = [
     (littles_law::EXPLANATION, Some(littles_law::check)),
     (link_saturated::EXPLANATION, Some(link_saturated::check)),
     (listen_overflow::EXPLANATION, Some(listen_overflow::check)),
+    (packet_loss::EXPLANATION, Some(packet_loss::check)),
+    (
+        udp_buffer_overflow::EXPLANATION,
+        Some(udp_buffer_overflow::check),
+    ),
     (retransmits::EXPLANATION, Some(retransmits::check)),
     (
         flow_control_stalls::EXPLANATION,

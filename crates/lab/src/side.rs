@@ -40,7 +40,7 @@ pub struct Candidate<'a> {
 pub struct Http2 {
     /// How many bytes the server may send ahead, on each stream and each connection.
     pub window: u32,
-    /// It is HTTP/3.
+    /// HTTP/3 is spoken, and not HTTP/2.
     #[serde(default)]
     pub http3: bool,
 }

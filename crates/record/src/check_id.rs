@@ -59,6 +59,8 @@ words! {
         NumaCrossed = "numa-crossed",
         /// More workers than CPUs.
         Oversubscribed = "oversubscribed",
+        /// Packets of QUIC were lost.
+        PacketLoss = "packet-loss",
         /// Percentiles do not rise, or the mean beside them forbids them (audits only).
         PercentileOrder = "percentile-order",
         /// The rate that was set counts connections, not requests (audits only).
@@ -103,6 +105,8 @@ words! {
         TooFewSamples = "too-few-samples",
         /// The measurement is too short to mean much.
         TooShort = "too-short",
+        /// The kernel dropped datagrams for the generator.
+        UdpBufferOverflow = "udp-buffer-overflow",
         /// Some connections were served much more often than others.
         UnevenConnections = "uneven-connections",
         /// Bytes came that no request had asked for.

@@ -14,6 +14,8 @@ pub struct Quic {
     pub sends: u64,
     /// Datagrams that were received.
     pub datagrams_received: u64,
+    /// Datagrams that the kernel dropped because the load had not read those before.
+    pub datagrams_dropped: u64,
     /// Packets of QUIC that were sent.
     pub packets_sent: u64,
     /// Packets that this side sent and thought lost; what was in them was sent again. Probes of the path's length are not
@@ -32,6 +34,7 @@ impl Quic {
         self.datagrams_sent += other.datagrams_sent;
         self.sends += other.sends;
         self.datagrams_received += other.datagrams_received;
+        self.datagrams_dropped += other.datagrams_dropped;
         self.packets_sent += other.packets_sent;
         self.packets_lost += other.packets_lost;
         self.rtt_sum_ns += other.rtt_sum_ns;

@@ -21,14 +21,14 @@ const STREAMS: u32 = 1000;
 
 /// A server that has its port and does not serve yet: datagrams wait.
 #[derive(Debug)]
-pub struct Server {
+pub struct Http3Server {
     local_addr: SocketAddr,
     sockets: Vec<UdpSocket>,
     config: ServerConfig,
     work: Work,
 }
 
-impl Server {
+impl Http3Server {
     /// Takes the port, with a socket for each of `workers`, over which the kernel spreads the connections. `busy`: CPU work
     /// added to each request.
     ///
@@ -120,7 +120,7 @@ fn worker(socket: UdpSocket, config: ServerConfig, work: Work) -> Result<(), Err
     })
 }
 
-/// What befalls a connection or a request ends that alone.
+/// Carries out a task by itself: an error ends the connection or request that it is about, and no other.
 fn spawn(it: impl Future<Output = Option<()>> + Send + 'static) {
     tokio::spawn(it);
 }

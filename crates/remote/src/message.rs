@@ -67,7 +67,7 @@ pub enum Call {
         host: String,
         /// Port.
         port: u16,
-        /// It is reached over UDP.
+        /// The server is reached over UDP.
         udp: bool,
         /// How long each try may take.
         timeout: Duration,

@@ -210,7 +210,7 @@ pub fn handshakes(tls: &Tls, seconds: f64) -> String {
     out
 }
 
-/// What was seen of QUIC, in a line.
+/// Describes what was seen of QUIC, in a line.
 pub fn quic_line(quic: &Quic) -> String {
     let mut out = format!(
         "{} datagrams sent in {} calls, {} received",

@@ -31,7 +31,7 @@ pub struct Verify {
     /// Over a unix socket http+unix://%2Frun%2Fapp.sock. For tcp-echo tcp://HOST:PORT.
     #[arg(value_parser = target::url)]
     pub url: String,
-    /// Protocol: h2 for HTTP/2 over https://, h3 for HTTP/3
+    /// Protocol over https://: h2 or h3
     #[arg(long, value_name = "NAME")]
     pub protocol: Option<ProtocolChoice>,
     /// Same as --protocol h2, as in curl

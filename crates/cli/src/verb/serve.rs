@@ -61,11 +61,11 @@ fn over(args: &Serve) -> Result<ceiling::Layers> {
 }
 
 fn http3(args: &Serve, contract: Contract, listen: SocketAddr) -> Result<CommandEnd> {
-    if contract != http3::Server::CONTRACT {
+    if contract != http3::Http3Server::CONTRACT {
         return Err(usage!("{contract} is not served over HTTP/3"));
     }
     let layers = over(args)?;
-    let server = http3::Server::bind(listen, args.workers as usize, args.busy.0, &layers);
+    let server = http3::Http3Server::bind(listen, args.workers as usize, args.busy.0, &layers);
     let server = server.into_diagnostic()?;
     eprintln!("serving {contract} (HTTP/3) on {}", server.local_addr());
     server.run().into_diagnostic()?;

@@ -60,7 +60,7 @@ fn requests_of_a_file_are_verified_and_sent() {
     let file = place.file(
         "shop.toml",
         "[[request]]\nname = 'page'\npath = '/page'\nexpect = { contains = '/page at ' }\n\
-         [[request]]\nname = 'order'\nmethod = 'POST'\npath = '/order?{{counter}}'\nbody = '{{uuid}}'\n",
+         [[request]]\nname = 'order'\nmethod = 'POST'\npath = '/order?{{seq}}'\nbody = '{{uuid}}'\n",
     );
     let file = file.display().to_string();
     let done = place.prony(&["verify", &file, &url, "--http3", "--ca", &ca]);
@@ -126,5 +126,5 @@ fn an_experiment_measures_a_server_over_http3() {
     );
     let report = place.prony(&["run", &file, "--json"]).with(0).json();
     assert_eq!(report["failures"], serde_json::json!([]));
-    assert_eq!(report["cells"][0]["load"]["name"], "c2 s4 h3", "{report}");
+    assert_eq!(report["cells"][0]["load"]["over"], "h3", "{report}");
 }

@@ -315,6 +315,10 @@ fn mistakes_in_experiments_and_manifests_are_told() {
         ),
         (
             experiment("http-echo", "all-epoll", "over = 'h3'"),
+            "all-epoll speaks plain, tls, h2c, h2 alone",
+        ),
+        (
+            experiment("http-echo", "all-epoll", "over = 'h4'"),
             "data did not match",
         ),
         (

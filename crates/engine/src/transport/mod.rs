@@ -67,6 +67,11 @@ pub(crate) trait Outgoing {
         0
     }
 
+    /// Datagrams for a slot's socket that the kernel has dropped, because those before had not been read.
+    fn dropped_datagrams(&self, _slot: Slot) -> u64 {
+        0
+    }
+
     /// Closes a slot. Nothing is reported for it any more until it is opened again.
     fn close(&mut self, slot: Slot);
 }

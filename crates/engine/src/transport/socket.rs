@@ -185,6 +185,28 @@ pub(super) fn lost_segments(fd: RawFd) -> u64 {
     }
 }
 
+/// Datagrams that the kernel has dropped for a socket because its buffer was full; 0 where that is not known.
+pub(super) fn dropped_datagrams(fd: RawFd) -> u64 {
+    // The place of `SK_MEMINFO_DROPS` in what `SO_MEMINFO` gives (Linux, include/uapi/linux/sock_diag.h).
+    const DROPS: usize = 8;
+    let mut info = [0_u32; DROPS + 1];
+    let mut length = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: both pointers are valid for the call, and the size is given.
+    let result = unsafe {
+        libc::getsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    match result {
+        0 => u64::from(info[DROPS]),
+        _ => 0,
+    }
+}
+
 /// A timer that becomes readable after `period`, and again so long after each [`ticked`]: the
 /// kernel arms a periodic timer anew only when it is read.
 pub(super) fn ticker(period: Nanos) -> io::Result<OwnedFd> {

@@ -13,18 +13,18 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// Bytes received at once: the most that the kernel joins.
 const BUFFER: usize = 65_535;
-/// What the kernel may keep of what has come, in bytes: bursts come while other connections are being served.
+/// Size of a socket's receive buffer, in bytes: bursts come while other connections are being served.
 const RECEIVE_BUFFER: libc::c_int = 1 << 20;
 
 /// Datagrams for all connections of one worker.
 pub(crate) struct Udp {
-    out: Out,
+    out: UdpOut,
     /// With room for the header in front.
     buffer: Box<[u8]>,
     stamps: Stamps,
 }
 
-pub(crate) struct Out {
+pub(crate) struct UdpOut {
     readiness: Readiness,
     sockets: Sockets,
     came: Came,
@@ -49,7 +49,7 @@ impl Udp {
     /// When the kernel has no more file descriptors to give.
     pub(crate) fn new(ends: &Endpoints<'_>, connections: u32, came: Came) -> io::Result<Self> {
         Ok(Self {
-            out: Out {
+            out: UdpOut {
                 readiness: Readiness::new()?,
                 sockets: Sockets::datagrams(ends)?,
                 came,
@@ -64,13 +64,13 @@ impl Udp {
 }
 
 impl Transport for Udp {
-    type Out = Out;
+    type Out = UdpOut;
 
-    fn out(&mut self) -> &mut Out {
+    fn out(&mut self) -> &mut UdpOut {
         &mut self.out
     }
 
-    fn poll<H: Handler<Out>>(&mut self, wait: Wait, handler: &mut H) -> io::Result<usize> {
+    fn poll<H: Handler<UdpOut>>(&mut self, wait: Wait, handler: &mut H) -> io::Result<usize> {
         let mut opened = std::mem::take(&mut self.out.opened);
         let wait = if opened.is_empty() { wait } else { Wait::No };
         let told = opened.len();
@@ -123,7 +123,7 @@ impl Transport for Udp {
     }
 }
 
-impl Outgoing for Out {
+impl Outgoing for UdpOut {
     fn open(&mut self, slot: Slot) -> io::Result<()> {
         let fd = self.sockets.socket()?;
         if self.came == Came::Stamped {
@@ -177,6 +177,11 @@ impl Outgoing for Out {
         Ok(())
     }
 
+    fn dropped_datagrams(&self, slot: Slot) -> u64 {
+        let fd = self.slots[slot as usize].fd.as_ref();
+        fd.map_or(0, |fd| socket::dropped_datagrams(fd.as_raw_fd()))
+    }
+
     fn close(&mut self, slot: Slot) {
         let socket = &mut self.slots[slot as usize];
         // Closing the only descriptor of a socket takes it out of the epoll set.
@@ -186,7 +191,7 @@ impl Outgoing for Out {
     }
 }
 
-impl Out {
+impl UdpOut {
     fn flush(&mut self, slot: Slot) -> io::Result<()> {
         let socket = &mut self.slots[slot as usize];
         let Some(fd) = &socket.fd else {

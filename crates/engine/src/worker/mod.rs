@@ -146,6 +146,8 @@ pub(crate) struct Worker<'a, S, P: Session> {
     rests: Alarms,
     /// Connections that want to be woken, and when.
     timers: Alarms,
+    /// Datagrams that the kernel dropped.
+    dropped: u64,
     parking: Parking,
     pool: pool::Pool,
     tracer: Option<Box<Tracer>>,
@@ -231,6 +233,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             spread: plan.spread,
             rests,
             timers: alarms(P::TIMERS),
+            dropped: 0,
             parking,
             pool,
             tracer: Tracer::wanted(plan, share, quota),
@@ -528,7 +531,10 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             tls: self.protocol.tls(),
             streams_allowed: self.protocol.streams_allowed(),
             grpc: self.protocol.grpc(),
-            quic: self.protocol.quic(),
+            quic: self.protocol.quic().map(|quic| Quic {
+                datagrams_dropped: self.dropped,
+                ..quic
+            }),
             heads: self.protocol.heads(),
             plain: self.protocol.plain(),
             opening: self.opening,

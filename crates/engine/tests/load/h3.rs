@@ -9,8 +9,13 @@ use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::protocol::{Expect, HttpRequest, Limits};
 use prony_engine::{Dialogue, H2Requests, Plan, Target};
 use prony_record::Transport;
-use std::net::UdpSocket;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::HashMap;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
 use std::time::Duration;
 
 /// Requests of each load.
@@ -203,6 +208,8 @@ fn a_server_that_allows_few_streams_is_not_asked_for_more() {
         let seen = until_done(&plan);
         flawless(&plan, &seen);
         assert_eq!(seen.outcomes.ok, N);
+        let limited = plan.load.pipeline > 2;
+        assert_eq!(seen.streams_allowed, limited.then_some(2));
     }
 }
 
@@ -230,6 +237,142 @@ fn a_body_is_sent_whole_both_ways() {
     flawless(&plan, &seen);
     assert_eq!(seen.outcomes.ok, N);
     assert!(seen.bytes_sent > N * 300_000, "{}", seen.bytes_sent);
+}
+
+/// Mishaps of datagrams on their way, in both directions: each befalls one of so many.
+#[derive(Clone, Copy, Default)]
+struct Mischief {
+    lost: u32,
+    doubled: u32,
+    spoilt: u32,
+    late: u32,
+}
+
+/// Passes datagrams on to a server, not all of them and not always as they were.
+fn relay(server: &H3Server, mischief: Mischief) -> Target {
+    let Target::Tcp(server) = server.target else {
+        unreachable!()
+    };
+    let front = Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap());
+    let target = Target::Tcp(front.local_addr().unwrap());
+    thread::spawn(move || {
+        let mut clients: HashMap<SocketAddr, Arc<UdpSocket>> = HashMap::new();
+        let mut way = Way::new(mischief, 1);
+        let mut buffer = [0; 65_536];
+        while let Ok((n, client)) = front.recv_from(&mut buffer) {
+            let back = clients.entry(client).or_insert_with(|| {
+                let back = Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap());
+                back.connect(server).unwrap();
+                let (from, to) = (back.clone(), front.clone());
+                thread::spawn(move || {
+                    let mut way = Way::new(mischief, 2);
+                    let mut buffer = [0; 65_536];
+                    while let Ok(n) = from.recv(&mut buffer) {
+                        way.pass(&buffer[..n], |bytes| drop(to.send_to(bytes, client)));
+                    }
+                });
+                back
+            });
+            way.pass(&buffer[..n], |bytes| drop(back.send(bytes)));
+        }
+    });
+    target
+}
+
+struct Way {
+    mischief: Mischief,
+    rng: Xoshiro256PlusPlus,
+    late: Option<Vec<u8>>,
+}
+
+impl Way {
+    fn new(mischief: Mischief, seed: u64) -> Self {
+        Self {
+            mischief,
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            late: None,
+        }
+    }
+
+    fn pass(&mut self, bytes: &[u8], mut send: impl FnMut(&[u8])) {
+        let mut one_of = |n: u32| n > 0 && self.rng.random_range(0..n) == 0;
+        let mut bytes = bytes.to_vec();
+        if one_of(self.mischief.lost) {
+            return;
+        }
+        if one_of(self.mischief.spoilt) {
+            let at = bytes.len() / 2;
+            bytes[at] ^= 1;
+        }
+        if one_of(self.mischief.doubled) {
+            send(&bytes);
+        }
+        if one_of(self.mischief.late) && self.late.is_none() {
+            self.late = Some(bytes);
+            return;
+        }
+        send(&bytes);
+        if let Some(late) = self.late.take() {
+            send(&late);
+        }
+    }
+}
+
+// Slow: a packet of a handshake that is lost is sent again after a second.
+#[test]
+fn datagrams_that_do_not_arrive_as_they_were_sent_lose_no_answer() {
+    let lost = |lost| Mischief {
+        lost,
+        ..Mischief::default()
+    };
+    let all = Mischief {
+        lost: 20,
+        doubled: 10,
+        spoilt: 20,
+        late: 10,
+    };
+    for mischief in [lost(1_000), lost(100), lost(20), all] {
+        let server = H3Server::new(|_| right());
+        let target = relay(&server, mischief);
+        for streams in [1, 5] {
+            let plan = load(&server, streams).with(|plan| plan.target = target.clone());
+            let seen = until_done(&plan);
+            conserved(&plan, &seen);
+            assert_eq!(seen.outcomes.ok, N, "{:?} {:?}", seen.outcomes, seen.errors);
+        }
+    }
+}
+
+#[test]
+fn a_server_that_was_started_again_is_not_waited_for() {
+    // It knows nothing of the connection, and says so (stateless reset) or nothing at all.
+    let server = H3Server::new(|nth| match nth {
+        9 => Said::Close(0x100),
+        _ => right(),
+    });
+    let plan = load(&server, 1);
+    let seen = until_done(&plan);
+    conserved(&plan, &seen);
+    assert!(seen.outcomes.ok >= N - 2, "{:?}", seen.outcomes);
+    assert!(seen.connected >= 3, "{}", seen.connected);
+}
+
+#[test]
+fn handshakes_that_resume_are_told_from_full_ones() {
+    let server = H3Server::new(|_| right());
+    for resumption in [true, false] {
+        let plan = load(&server, 1).keepalive(false).with(|plan| {
+            plan.load.connections = 1;
+            plan.tls.as_mut().unwrap().resumption = resumption;
+        });
+        let seen = until_done(&plan);
+        let tls = seen.tls.as_ref().unwrap();
+        assert_eq!(tls.handshakes.all(), seen.connected);
+        assert_eq!(tls.handshakes.resumed > 0, resumption, "{tls:?}");
+        assert!(tls.handshakes.full >= 1, "{tls:?}");
+        assert_eq!(tls.alpn.as_deref(), Some("h3"));
+        assert!(tls.certificate.is_some());
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub const OK: &[u8] = b"\0\0\xd9";
 /// A control stream with empty settings.
 pub const GREETING: &[u8] = b"\0\x04\0";
 
-/// What a server does with a request.
+/// Answer of a server to a request.
 pub enum Said {
     /// Sends these pieces, and ends the stream.
     Pieces(Vec<Vec<u8>>),

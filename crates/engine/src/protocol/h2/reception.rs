@@ -26,7 +26,7 @@ pub(in crate::protocol) enum Section {
     Final,
 }
 
-/// What a request expects of its answer. `head`: it is one of HEAD.
+/// Expectation of an answer; `head`: its request is one of HEAD.
 #[derive(Debug)]
 pub(in crate::protocol) struct Wanted<'a, E> {
     pub(in crate::protocol) expect: &'a E,

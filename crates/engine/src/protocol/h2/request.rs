@@ -75,7 +75,7 @@ impl<E> H2Exchange<E> {
 }
 
 impl<E> H2Exchange<E> {
-    /// Its fields, pseudo-header fields first.
+    /// Returns the fields, pseudo-header fields first.
     pub(in crate::protocol) fn fields(&self) -> &[(String, String)] {
         &self.fields
     }

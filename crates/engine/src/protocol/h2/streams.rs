@@ -10,7 +10,7 @@ pub(in crate::protocol) struct Stream<R> {
     pub(in crate::protocol) id: u32,
     /// None: this place is free.
     pub(in crate::protocol) tag: Option<Tag>,
-    /// Its answer.
+    /// State of the answer.
     pub(in crate::protocol) answer: Reception<R>,
     /// Bytes that have come since the server was last given more room.
     pub(super) unacknowledged: u32,

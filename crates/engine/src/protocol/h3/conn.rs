@@ -49,6 +49,10 @@ pub(super) struct OpenConn<C: Content> {
     incoming: Vec<Incoming>,
     pub(super) control: Control,
     pub(super) ready: bool,
+    /// The handshake resumed an earlier session.
+    pub(super) resumed: bool,
+    /// The most streams that were in flight when the server allowed no more; none: it always did.
+    pub(super) limited: Option<u32>,
     /// Is there something to send?
     pub(super) dirty: bool,
     /// The endpoint has forgotten the connection.
@@ -64,8 +68,8 @@ impl<C: Content> std::fmt::Debug for OpenConn<C> {
     }
 }
 
-/// End of an answer's stream.
-enum End {
+/// StreamEnd of an answer's stream.
+enum StreamEnd {
     /// By the server, in order.
     Whole,
     /// The server has given it up, with this error.
@@ -97,6 +101,8 @@ impl<C: Content> OpenConn<C> {
             incoming: Vec::new(),
             control: Control::default(),
             ready: false,
+            resumed: false,
+            limited: None,
             dirty: true,
             drained: false,
         }
@@ -143,6 +149,9 @@ impl<C: Content> OpenConn<C> {
             true => self.quic.streams().open(Dir::Bi),
             false => None,
         };
+        if self.next.is_none() {
+            self.limited = self.limited.max(Some(self.streams.open));
+        }
     }
 
     /// Sends as much of a request as the server takes.
@@ -192,7 +201,8 @@ impl<C: Content> OpenConn<C> {
             match event {
                 Event::Connected => {
                     self.ready = true;
-                    events.secured(false);
+                    self.resumed = shared.handshakes.is_resumed();
+                    events.secured(self.resumed);
                     if let Some(id) = self.quic.streams().open(Dir::Uni) {
                         let _ = self.quic.send_stream(id).write(&frame::greeting());
                     }
@@ -267,11 +277,11 @@ impl<C: Content> OpenConn<C> {
             match chunks.next(usize::MAX) {
                 Ok(Some(chunk)) => {
                     if let Some(wrong) = shared.take(state, answer, &chunk.bytes)? {
-                        break Some(End::Wrong(wrong));
+                        break Some(StreamEnd::Wrong(wrong));
                     }
                 }
-                Ok(None) => break Some(End::Whole),
-                Err(ReadError::Reset(code)) => break Some(End::Reset(code.into_inner())),
+                Ok(None) => break Some(StreamEnd::Whole),
+                Err(ReadError::Reset(code)) => break Some(StreamEnd::Reset(code.into_inner())),
                 Err(ReadError::Blocked) => break None,
             }
         };
@@ -287,7 +297,7 @@ impl<C: Content> OpenConn<C> {
     fn end(
         &mut self,
         place: usize,
-        end: End,
+        end: StreamEnd,
         shared: &mut Shared<C>,
         events: &mut impl Events<Tag>,
     ) {
@@ -296,19 +306,23 @@ impl<C: Content> OpenConn<C> {
         let answer = &mut self.streams.get(place).answer;
         let malformed = |why| Some(Mismatch::Fault(Fault::Malformed(why)));
         let wrong = match end {
-            End::Whole if within => malformed("a stream that ends within a frame"),
-            End::Whole if !answer.is_headed() => malformed("a stream that ends without an answer"),
-            End::Whole => {
+            StreamEnd::Whole if within => malformed("a stream that ends within a frame"),
+            StreamEnd::Whole if !answer.is_headed() => {
+                malformed("a stream that ends without an answer")
+            }
+            StreamEnd::Whole => {
                 let wanted = shared.exchanges[answer.exchange as usize].wanted();
                 answer.judge::<C>(&wanted, &mut shared.state)
             }
             // It has not been processed (RFC 9114, 8.1).
-            End::Reset(frame::REQUEST_REJECTED) if self.again(place, shared, events) => return,
-            End::Reset(code) => {
+            StreamEnd::Reset(frame::REQUEST_REJECTED) if self.again(place, shared, events) => {
+                return;
+            }
+            StreamEnd::Reset(code) => {
                 let why = format!("the server reset the stream ({})", frame::error_name(code));
                 Some(Mismatch::Stated(why.into()))
             }
-            End::Wrong(fault) => {
+            StreamEnd::Wrong(fault) => {
                 let code = VarInt::from_u32(frame::MESSAGE_ERROR);
                 let _ = self.quic.recv_stream(id).stop(code);
                 self.dirty = true;

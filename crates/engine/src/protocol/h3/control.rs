@@ -27,7 +27,7 @@ pub(super) enum News {
     Unknown,
 }
 
-/// What a connection has seen of the server's control stream.
+/// State of the server's control stream.
 #[derive(Debug, Default)]
 pub(super) struct Control {
     opened: bool,

@@ -59,7 +59,7 @@ pub(super) fn put(kind: u64, payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(payload);
 }
 
-/// What a client says first on its control stream: no dynamic table, and no stream that waits for one.
+/// Returns the first bytes of a client on its control stream: no dynamic table, and no stream that waits for one.
 pub(super) fn greeting() -> Vec<u8> {
     let mut settings = Vec::new();
     for (setting, value) in [(QPACK_MAX_TABLE_CAPACITY, 0), (QPACK_BLOCKED_STREAMS, 0)] {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 /// An exchange as it goes over a stream.
 #[derive(Debug)]
 pub(super) struct Prepared<E> {
-    /// Its frames, which are the whole of what is sent on the stream.
+    /// Frames of the whole request.
     pub(super) frames: Bytes,
     expect: E,
     head: bool,

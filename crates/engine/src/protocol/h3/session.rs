@@ -30,7 +30,10 @@ pub struct H3<C: Content = Plain> {
     shared: Shared<C>,
     quic: QuicSide,
     tls: Tls,
+    connector: Connector,
     seen: Quic,
+    /// The fewest streams that a server has allowed on a connection.
+    allowed: u32,
     /// Memory for the datagrams that are sent.
     memory: Vec<u8>,
 }
@@ -141,9 +144,12 @@ impl<C: Content> H3<C> {
             quic: QuicSide::new(connector, remote, window)?,
             tls: Tls {
                 version: "TLSv1.3".into(),
+                alpn: Some("h3".into()),
                 ..Tls::default()
             },
+            connector: connector.clone(),
             seen: Quic::default(),
+            allowed: u32::MAX,
             memory: Vec::new(),
         })
     }
@@ -156,7 +162,7 @@ impl<C: Content> H3<C> {
         let before = open.ready;
         let result = open.drive(&mut self.quic.endpoint, &mut self.shared, events);
         if open.ready && !before {
-            self.tls.handshakes.count(false);
+            self.tls.handshakes.count(open.resumed);
             if C::COMPOSES {
                 let slot = open.slot();
                 C::opened(&mut self.shared.state, open.streams.reading(0), slot);
@@ -180,7 +186,8 @@ impl<C: Content<State: Default>> H3<C> {
     ) -> Result<Self, TlsInvalid> {
         assert!(!exchanges.is_empty(), "at least one request is needed");
         let exchanges = exchanges.into_iter().map(Prepared::new).collect();
-        let shared = Shared::new(exchanges, Heads::default(), limits, C::State::default());
+        let state = C::State::default();
+        let shared = Shared::new(exchanges, Heads::default(), limits, state, connector);
         Self::with(shared, connector, remote, window)
     }
 }
@@ -197,7 +204,8 @@ impl<C: Content<Expect = ()>> H3<C> {
         window: u32,
         (connector, remote): (&Connector, SocketAddr),
     ) -> Result<Self, TlsInvalid> {
-        let shared = Shared::new(vec![Prepared::of_composed()], heads, limits, state);
+        let exchanges = vec![Prepared::of_composed()];
+        let shared = Shared::new(exchanges, heads, limits, state, connector);
         Self::with(shared, connector, remote, window)
     }
 }
@@ -303,6 +311,7 @@ impl<C: Content> Session for H3<C> {
             self.quic.endpoint.handle_event(open.handle, gone);
         }
         count(&mut self.seen, &open);
+        self.allowed = self.allowed.min(open.limited.unwrap_or(u32::MAX));
     }
 
     #[inline]
@@ -344,8 +353,15 @@ impl<C: Content> Session for H3<C> {
         open.map_or(AnswerProgress::Unknown, |open| open.streams.progress(tag))
     }
 
+    fn streams_allowed(&self) -> Option<u32> {
+        (self.allowed < u32::MAX).then_some(self.allowed)
+    }
+
     fn tls(&mut self) -> Option<Tls> {
-        Some(std::mem::take(&mut self.tls))
+        let mut tls = std::mem::take(&mut self.tls);
+        tls.certificate = self.connector.certificate();
+        tls.verified = self.connector.verifies();
+        Some(tls)
     }
 
     fn quic(&mut self) -> Option<Quic> {
@@ -382,6 +398,8 @@ fn count<C: Content>(seen: &mut Quic, open: &OpenConn<C>) {
         datagrams_sent: stats.udp_tx.datagrams,
         sends: stats.udp_tx.ios,
         datagrams_received: stats.udp_rx.datagrams,
+        // The transport knows of them.
+        datagrams_dropped: 0,
         packets_sent: stats.path.sent_packets,
         packets_lost: stats.path.lost_packets,
         rtt_sum_ns: match open.ready {

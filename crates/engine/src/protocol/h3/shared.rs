@@ -1,4 +1,4 @@
-//! What all connections of a worker share: requests, limits, and the sections of answers that were decoded last.
+//! State that all connections of a worker share: requests, limits, and the sections of answers that were decoded last.
 
 use super::qpack;
 use super::reader::{FrameReader, Piece};
@@ -7,6 +7,7 @@ use crate::protocol::h2::content::{Content, HeaderSection};
 use crate::protocol::h2::head::H2Head;
 use crate::protocol::h2::hpack::HpackError;
 use crate::protocol::h2::reception::{Reception, Section};
+use crate::protocol::tls::Connector;
 use crate::protocol::{Fault, HeadBytes, Limits};
 
 /// A section longer than this is decoded anew each time.
@@ -14,7 +15,7 @@ const KNOWN_SECTION: usize = 256;
 /// The most header sections before an answer's own.
 const MOST_INTERIM: u32 = 1_000;
 
-/// What stays the same for all connections and requests, and memory that they share.
+/// State that is the same for all connections and requests, and memory that they share.
 #[derive(Debug)]
 pub(super) struct Shared<C: Content> {
     pub(super) exchanges: Vec<Prepared<C::Expect>>,
@@ -27,9 +28,28 @@ pub(super) struct Shared<C: Content> {
     /// again: those decoded last, of answers and of trailers.
     known: [KnownSection<C::Fields>; 2],
     decoder: qpack::Decoder,
+    /// Handshakes of QUIC.
+    pub(super) handshakes: HandshakeCount,
     /// Memory for a section that came in parts, and for one that is sent.
     joined: Vec<u8>,
     pub(super) section: Vec<u8>,
+}
+
+/// Tells which handshakes resumed an earlier session: those without a certificate, of which QUIC's state says nothing.
+#[derive(Debug)]
+pub(super) struct HandshakeCount {
+    connector: Connector,
+    /// Full ones that were counted.
+    full: u64,
+}
+
+impl HandshakeCount {
+    /// A handshake is done. Has it resumed a session? Of several at once this may be another's answer.
+    pub(super) fn is_resumed(&mut self) -> bool {
+        let full = self.connector.full_handshakes() > self.full;
+        self.full += u64::from(full);
+        !full
+    }
 }
 
 #[derive(Debug, Default)]
@@ -38,7 +58,7 @@ struct KnownSection<F> {
     section: HeaderSection<F>,
 }
 
-/// What is kept of a stream beside the state of its answer.
+/// State of a stream beside that of its answer.
 #[derive(Debug, Default)]
 pub(super) struct StreamState {
     pub(super) frames: FrameReader,
@@ -60,6 +80,7 @@ impl<C: Content> Shared<C> {
         composed: Heads,
         limits: Limits,
         state: C::State,
+        connector: &Connector,
     ) -> Self {
         Self {
             exchanges,
@@ -67,6 +88,10 @@ impl<C: Content> Shared<C> {
             limits,
             state,
             heads: HeadBytes::default(),
+            handshakes: HandshakeCount {
+                connector: connector.clone(),
+                full: 0,
+            },
             known: Default::default(),
             decoder: qpack::Decoder::default(),
             joined: Vec::new(),

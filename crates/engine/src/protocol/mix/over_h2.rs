@@ -28,7 +28,7 @@ pub struct MixH2 {
     pub window: u32,
     /// The connections use TLS.
     pub secure: bool,
-    /// It is HTTP/3, over QUIC.
+    /// HTTP/3 is spoken, over QUIC.
     #[serde(default)]
     pub http3: bool,
 }

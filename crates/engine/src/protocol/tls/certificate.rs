@@ -8,6 +8,7 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 use x509_cert::certificate::{CertificateInner, Raw};
@@ -28,6 +29,8 @@ pub(super) struct Verifier {
     pub(super) seen: OnceLock<CertificateDer<'static>>,
     /// Why a certificate was refused first. QUIC says only that one was.
     refused: OnceLock<CertificateError>,
+    /// How often it was asked.
+    asked: AtomicU64,
 }
 
 impl Verifier {
@@ -42,6 +45,7 @@ impl Verifier {
             pinned,
             seen: OnceLock::new(),
             refused: OnceLock::new(),
+            asked: AtomicU64::new(0),
         }
     }
 
@@ -53,6 +57,11 @@ impl Verifier {
     /// The key of the first certificate that was seen.
     pub(super) fn certificate(&self) -> Option<Certificate> {
         key(self.seen.get()?)
+    }
+
+    /// How often a server has shown its certificate: once for each full handshake, and not in one that resumes a session.
+    pub(super) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
     }
 
     /// Why a certificate was refused, if one was.
@@ -105,6 +114,7 @@ impl ServerCertVerifier for Verifier {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         self.seen
             .get_or_init(|| CertificateDer::from(certificate.to_vec()));
         let Some(trust) = &self.trust else {

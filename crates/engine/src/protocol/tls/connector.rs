@@ -159,6 +159,11 @@ impl Connector {
         self.verifier.certificate()
     }
 
+    /// How many full handshakes there were, or were begun.
+    pub(in crate::protocol) fn full_handshakes(&self) -> u64 {
+        self.verifier.asked()
+    }
+
     /// Are certificates checked?
     pub(in crate::protocol) fn verifies(&self) -> bool {
         self.verifier.verifies()

@@ -20,7 +20,7 @@ impl ByteStream for Relayed {}
 /// A connection to a server over QUIC, through a relay that takes it off.
 struct Relayed {
     stream: TcpStream,
-    /// As long as the connection.
+    /// Relay that lasts as long as the connection.
     _relay: Relay,
 }
 

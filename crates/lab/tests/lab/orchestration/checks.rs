@@ -10,7 +10,9 @@ use prony_lab::side::{Side, What};
 use prony_lab::topology::Topology;
 use prony_record::service::{LatencyLimit, Limits};
 use prony_record::verdict::{Bands, Quantity, Terms};
-use prony_record::{Backlog, ByHost, CheckId, Distributions, Load, Observation, Pool, Recording};
+use prony_record::{
+    Backlog, ByHost, CheckId, Distributions, Load, Observation, Pool, Quic, Recording,
+};
 use prony_verdict::capacity::STARTS;
 use prony_verdict::design::Given;
 use std::time::Duration;
@@ -101,6 +103,25 @@ fn planted() -> Vec<(CheckId, Behaviour)> {
         (
             CheckId::Redirects,
             seen(|it| it.statuses = [(301, it.outcomes.ok)].into()),
+        ),
+        (
+            CheckId::PacketLoss,
+            seen(|it| {
+                it.quic = Some(Quic {
+                    packets_sent: 1_000,
+                    packets_lost: 50,
+                    ..Quic::default()
+                });
+            }),
+        ),
+        (
+            CheckId::UdpBufferOverflow,
+            seen(|it| {
+                it.quic = Some(Quic {
+                    datagrams_dropped: 1,
+                    ..Quic::default()
+                });
+            }),
         ),
         (CheckId::IdleClosed, seen(|it| it.idle_closed = 3)),
         (
