@@ -36,7 +36,7 @@ const EXAMPLES: &str = "\
 Examples:
   prony-benches peers                          five rounds of 2 s each, some seven minutes
   prony-benches others                         what wrk, oha, hey, ab and httperf say of one server; four minutes
-  prony-benches peers --over tls               over TLS, compared with wrk and oha; h2c and h2: with h2load; ws: with gcannon
+  prony-benches peers --over tls               over TLS, compared with wrk and oha; h2c and h2: with h2load; h3 and ws: with a bare loop
   prony-benches peers --rounds 20 --json       more rounds, every sample as JSON
   prony-benches send-delay --seconds 5         longer measurements, for the far percentiles
   prony-benches truth
@@ -92,7 +92,7 @@ enum What {
     /// Rate and CPU per request, compared with bare loops, wrk, h2load and ab, at 1 to 1,024 connections
     Peers {
         /// Over TLS (against wrk, and oha if it is installed), HTTP/2 (against h2load) or WebSocket (against a bare loop, and gcannon if it is
-        /// installed) instead: tls, h2c, h2 or ws
+        /// installed) instead: tls, h2c, h2, h3 or ws
         #[arg(long)]
         over: Option<over::Spoken>,
     },

@@ -1,4 +1,4 @@
-//! prony over TLS, HTTP/2 and WebSocket, beside wrk, oha, h2load, gcannon and a bare loop: the same server, in turns, each on a CPU
+//! prony over TLS, HTTP/2, HTTP/3 and WebSocket, beside wrk, oha, h2load, gcannon and a bare loop: the same server, in turns, each on a CPU
 //! of its own.
 
 use crate::child::Child;
@@ -10,6 +10,8 @@ use crate::place::{self, Rig};
 use crate::prony;
 use crate::spread::{Spread, paired, show};
 use crate::table::Table;
+use prony_engine::Target;
+use prony_engine::protocol::h3;
 use prony_lab::contract::Certificate;
 use prony_record::load::{KeyKind, Protocol};
 use rand::seq::SliceRandom;
@@ -46,7 +48,7 @@ impl FromStr for Spoken {
         match (word, word.parse()) {
             ("ws", _) => Ok(Self::Ws),
             (_, Ok(over)) if over != Protocol::Plain => Ok(Self::Http(over)),
-            _ => Err("expected tls, h2c, h2 or ws".into()),
+            _ => Err("expected tls, h2c, h2, h3 or ws".into()),
         }
     }
 }
@@ -100,7 +102,7 @@ const WS: [Case; 1] = [case("64 connections, 16 bytes", 64, 1, false)];
 #[derive(Debug)]
 enum Other {
     Tool(Tool, PathBuf),
-    /// `recv` and `send` of the same bytes again and again.
+    /// `recv` and `send` of the same bytes again and again; over HTTP/3, of the same requests over quinn-proto.
     Bare,
 }
 
@@ -108,7 +110,7 @@ impl Other {
     fn name(&self) -> &'static str {
         match self {
             Self::Tool(tool, _) => tool.name(),
-            Self::Bare => "bare epoll loop",
+            Self::Bare => "bare loop",
         }
     }
 }
@@ -150,10 +152,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64, spoken: Spoken) -> Result<OverPe
     let (tools, cases) = match spoken {
         Spoken::Http(Protocol::Plain | Protocol::Tls) => (&[Tool::Wrk, Tool::Oha][..], &TLS[..]),
         Spoken::Http(Protocol::H2c | Protocol::H2) => (&[Tool::H2load][..], &HTTP2[..]),
-        Spoken::Http(Protocol::H3) => {
-            let why = "other generators of HTTP/3 are not compared yet";
-            return Err(Error::Unusable(why.into()));
-        }
+        Spoken::Http(Protocol::H3) => (&[][..], &HTTP2[..]),
         Spoken::Ws => (&[Tool::Gcannon][..], &WS[..]),
     };
     let mut others = Vec::new();
@@ -168,7 +167,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64, spoken: Spoken) -> Result<OverPe
             )),
         }
     }
-    if spoken == Spoken::Ws {
+    if has_bare_loop(spoken) {
         others.push(Other::Bare);
     } else if others.is_empty() {
         return Err(Error::Unusable(missing.join("; ")));
@@ -235,6 +234,11 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64, spoken: Spoken) -> Result<OverPe
         blocks,
         missing,
     })
+}
+
+/// Is prony compared with a bare loop?
+fn has_bare_loop(spoken: Spoken) -> bool {
+    matches!(spoken, Spoken::Ws | Spoken::Http(Protocol::H3))
 }
 
 /// prony and another in one case, over all rounds.
@@ -307,8 +311,16 @@ impl Bench {
             command.arg("--key").arg(certificate.key_path());
         }
         let server = Child::start_saying(command, self.rig.server, Stdio::null())?;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let tls = self.certificate.as_ref().map(|it| it.options(self.over));
+        let is_up = || match &tls {
+            Some(tls) if self.over == Protocol::H3 => {
+                h3::probe(&Target::Tcp(address), tls, Duration::from_secs(1)).is_ok()
+            }
+            _ => TcpStream::connect(address).is_ok(),
+        };
         for _ in 0..LOOKS {
-            if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            if is_up() {
                 return Ok((server, port));
             }
             thread::sleep(LOOK);
@@ -337,10 +349,10 @@ impl Bench {
         if let Some(certificate) = &self.certificate {
             command.arg("--ca").arg(certificate.path());
         }
-        if self.over == Protocol::H2 {
-            command.args(["--protocol", "h2"]);
+        if let Protocol::H2 | Protocol::H3 = self.over {
+            command.args(["--protocol", self.over.word()]);
         }
-        if self.over.is_http2() {
+        if self.over.has_streams() {
             command.args(["--streams", &case.streams.to_string()]);
         }
         if case.handshakes {
@@ -376,9 +388,14 @@ impl Bench {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let exchange = frames();
         let span = load::span(self.seconds as f64);
+        let tls = self.certificate.as_ref().map(|it| it.options(self.over));
         let floor = thread::scope(|scope| {
             let run = || {
                 place::pin(self.rig.client)?;
+                if let Some(tls) = &tls {
+                    let many = (case.connections as usize, case.streams as usize);
+                    return bare::quic(address, many, (tls, load::PATH), span);
+                }
                 bare::epoll(address, case.connections as usize, &exchange, span)
             };
             scope.spawn(run).join()

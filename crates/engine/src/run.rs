@@ -227,12 +227,16 @@ fn carry_out<P: Session>(
     Ok(())
 }
 
+/// Says how a worker speaks HTTP/3 over these.
+type QuicSessions<'a, C> =
+    dyn Fn(u32, (&Connector, SocketAddr)) -> Result<H3<C>, TlsInvalid> + Sync + 'a;
+
 /// Over HTTP/3: what a worker needs of TLS, and of the server's address, to begin.
 fn over_http3<C: Content>(
     plan: &Plan,
     part: LoadShare,
     control: &Control,
-    session: &(dyn Fn(u32, (&Connector, SocketAddr)) -> Result<H3<C>, TlsInvalid> + Sync),
+    session: &QuicSessions<'_, C>,
     hear: &mut dyn FnMut(WorkerMessage),
 ) -> Result<(), Error> {
     let (Some(options), &Target::Tcp(remote)) = (&plan.tls, &plan.target) else {
