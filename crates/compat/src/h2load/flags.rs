@@ -206,7 +206,7 @@ impl Given {
         if names.clone().any(|name| name.starts_with("h3")) {
             return Err(refused(
                 &format!("{option} with h3"),
-                "prony does not speak HTTP/3 (QUIC)",
+                "`prony load --http3` speaks HTTP/3 (QUIC)",
             ));
         }
         let (known, other): (Vec<&str>, Vec<&str>) =
@@ -233,7 +233,7 @@ impl Given {
                 return Err(refused(option, why));
             }
             "qlog-file-base" | "no-udp-gso" | "max-udp-payload-size" => {
-                let why = "it is for HTTP/3 (QUIC), which prony does not speak";
+                let why = "it is for HTTP/3 (QUIC), which `prony load --http3` speaks";
                 return Err(refused(option, why));
             }
             "max-frame-size" => {

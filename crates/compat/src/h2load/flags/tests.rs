@@ -179,11 +179,11 @@ fn what_cannot_be_meant_has_status_1() {
         ),
         (
             "--npn-list=h3|https://h/",
-            "prony: --npn-list with h3 is not supported: prony does not speak HTTP/3 (QUIC)\n",
+            "prony: --npn-list with h3 is not supported: `prony load --http3` speaks HTTP/3 (QUIC)\n",
         ),
         (
             "--no-udp-gso|http://h/",
-            "prony: --no-udp-gso is not supported: it is for HTTP/3 (QUIC), which prony does not speak\n",
+            "prony: --no-udp-gso is not supported: it is for HTTP/3 (QUIC), which `prony load --http3` speaks\n",
         ),
         (
             "-H|:path: /x|http://h/",

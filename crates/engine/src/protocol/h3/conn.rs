@@ -55,6 +55,8 @@ pub(super) struct OpenConn<C: Content> {
     pub(super) limited: Option<u32>,
     /// Is there something to send?
     pub(super) dirty: bool,
+    /// This side has said goodbye.
+    pub(super) parted: bool,
     /// The endpoint has forgotten the connection.
     pub(super) drained: bool,
 }
@@ -104,6 +106,7 @@ impl<C: Content> OpenConn<C> {
             resumed: false,
             limited: None,
             dirty: true,
+            parted: false,
             drained: false,
         }
     }

@@ -14,10 +14,13 @@
 //! | `conn` | a connection: datagrams in, answers out |
 //! | `session` | all connections of a worker |
 //! | `probe` | one connection before a load |
+//! | `fuzzed` | an entry for fuzzing |
 
 mod conn;
 mod control;
 mod frame;
+#[cfg(fuzzing)]
+pub mod fuzzed;
 mod probe;
 mod qpack;
 mod reader;

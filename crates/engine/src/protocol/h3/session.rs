@@ -297,9 +297,11 @@ impl<C: Content> Session for H3<C> {
     }
 
     fn goodbye(&mut self, conn: &mut H3Conn<C>, out: &mut Vec<u8>) {
-        let Some(mut open) = conn.open.take() else {
+        // What is in flight is still to be reported to it.
+        let Some(open) = conn.open.as_mut().filter(|open| !open.parted) else {
             return;
         };
+        open.parted = true;
         let code = VarInt::from_u32(super::frame::NO_ERROR);
         open.quic.close(Instant::now(), code, Bytes::new());
         open.transmit(Instant::now(), &mut self.memory, |segment, bytes| {
@@ -310,7 +312,7 @@ impl<C: Content> Session for H3<C> {
             let gone = EndpointEvent::drained();
             self.quic.endpoint.handle_event(open.handle, gone);
         }
-        count(&mut self.seen, &open);
+        count(&mut self.seen, open);
         self.allowed = self.allowed.min(open.limited.unwrap_or(u32::MAX));
     }
 
