@@ -55,7 +55,7 @@ pub(super) struct OpenConn<C: Content> {
     pub(super) limited: Option<u32>,
     /// Is there something to send?
     pub(super) dirty: bool,
-    /// This side has said goodbye.
+    /// Has this side said goodbye?
     pub(super) parted: bool,
     /// The endpoint has forgotten the connection.
     pub(super) drained: bool,

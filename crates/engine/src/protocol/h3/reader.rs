@@ -200,7 +200,7 @@ mod tests {
                 };
                 data = matches!(piece, Piece::Data(_));
                 found += name;
-                found += &String::from_utf8_lossy(bytes);
+                found += &bytes.escape_ascii().to_string();
             }
         }
         Ok((found, reader.is_within()))
