@@ -90,7 +90,10 @@ fn what_cannot_be_loaded_over_http3_is_said_in_a_line() {
     assert!(refused.contains("nothing listens on UDP port"), "{refused}");
     assert!(refused.contains("--protocol h2"), "{refused}");
     let (_server, url, _) = served(&place);
-    let untrusted = told(&["load", "--http3", &url]);
+    let other = SelfSigned::new(&["127.0.0.1"]).unwrap();
+    let other = place.file("other.pem", &other.certificate_pem());
+    let other = other.display().to_string();
+    let untrusted = told(&["load", "--http3", &url, "--ca", &other]);
     assert!(
         untrusted.contains("not issued by an authority"),
         "{untrusted}"

@@ -5,7 +5,6 @@ use crate::invariants::{conserved, flawless};
 use crate::support::*;
 use prony_engine::protocol::h2::{H2Exchange, WINDOW};
 use prony_engine::protocol::h3::{H3ProbeError, probe};
-use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::protocol::{Expect, HttpRequest, Limits};
 use prony_engine::{Dialogue, H2Requests, Plan, Target};
 use prony_record::Transport;
@@ -388,10 +387,8 @@ fn a_probe_says_why_a_server_cannot_be_loaded() {
     let seen = probe(&server.target, &server.tls, HANGS).unwrap();
     assert_eq!(seen.alpn.as_deref(), Some("h3"));
     assert!(seen.verified && seen.certificate.is_some());
-    let strange = TlsOptions {
-        alpn: server.tls.alpn.clone(),
-        ..TlsOptions::default()
-    };
+    // That of another server, with the same name.
+    let strange = H3Server::new(|_| right()).tls;
     let error = probe(&server.target, &strange, HANGS).unwrap_err();
     assert!(error.to_string().contains("trusted here"), "{error}");
     let other = H3Server::with(
