@@ -44,7 +44,7 @@ impl FrameReader {
         most: u64,
     ) -> Result<Option<Piece<'a>>, Fault> {
         loop {
-            if bytes.is_empty() {
+            if bytes.is_empty() && !self.is_whole() {
                 return Ok(None);
             }
             if self.data > 0 {
@@ -143,6 +143,15 @@ impl FrameReader {
         Ok(())
     }
 
+    /// Has all that is needed of a frame come in parts? Of an empty one that is its header.
+    fn is_whole(&self) -> bool {
+        let mut rest = &self.partial[..];
+        match header(&mut rest) {
+            Some((frame::HEADERS, length)) => rest.len() as u64 == length,
+            found => found.is_some(),
+        }
+    }
+
     /// Does the stream end within a frame if nothing more comes?
     pub(super) fn is_within(&self) -> bool {
         !self.partial.is_empty() || self.data > 0 || self.skip > 0
@@ -224,6 +233,14 @@ mod tests {
         assert_eq!(pieces(&all, &[]), Ok((expected.clone(), false)));
         for n in 1..all.len() {
             assert_eq!(pieces(&all, &[n]), Ok((expected.clone(), false)), "{n}");
+        }
+        // The last frame is empty.
+        for kind in [frame::DATA, 0x21] {
+            let mut ended = all.clone();
+            frame::put(kind, b"", &mut ended);
+            for n in 1..ended.len() {
+                assert_eq!(pieces(&ended, &[n]), Ok((expected.clone(), false)), "{n}");
+            }
         }
         for cut in [1, all.len() - 1, all.len() - 20] {
             assert!(pieces(&all[..cut], &[]).unwrap().1, "{cut}");
