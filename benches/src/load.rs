@@ -3,11 +3,11 @@
 
 use crate::error::{Error, Result};
 use crate::place::Rig;
-use prony_engine::protocol::h2::{H2Exchange, WINDOW};
+use prony_engine::protocol::h2::{StreamedExchange, WINDOW};
 use prony_engine::protocol::ws::{Upgrade, WsMessages};
 use prony_engine::protocol::{Expect, HttpRequest, Limits};
 use prony_engine::{
-    Control, Detail, Dialogue, H2Requests, Nanos, Plan, Target, available, clock, run,
+    Control, Detail, Dialogue, Nanos, Plan, StreamedRequests, Target, available, clock, run,
 };
 use prony_record::{Observation, Transport, Window};
 use std::net::SocketAddr;
@@ -71,8 +71,8 @@ pub fn http(address: SocketAddr) -> Dialogue {
 
 /// The same over HTTP/2, over TLS or not.
 pub fn h2(address: SocketAddr, secure: bool) -> Dialogue {
-    let exchange = H2Exchange::new(&request(address), secure, echoed());
-    Dialogue::H2(Box::new(H2Requests {
+    let exchange = StreamedExchange::new(&request(address), secure, echoed());
+    Dialogue::H2(Box::new(StreamedRequests {
         exchanges: vec![exchange.expect("it has no fields of its own")],
         limits: Limits::default(),
         window: WINDOW,

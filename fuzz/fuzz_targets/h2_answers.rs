@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_engine::protocol::h2::{H2, H2Exchange, WINDOW};
+use prony_engine::protocol::h2::{H2, StreamedExchange, WINDOW};
 use prony_engine::protocol::{
     Answer, Booked, Events, Expect, HttpRequest, InFlight, Limits, Session, Tag, Token,
 };
@@ -47,7 +47,7 @@ fn read(requests: usize, window: u32, wire: &[u8], piece: usize) -> Outcome {
     post.method = "POST".into();
     post.body = vec![b'x'; 100];
     let exchanges = [HttpRequest::get("h", "/"), post].map(|request| {
-        H2Exchange::new(&request, false, Expect::default()).expect("allowed fields")
+        StreamedExchange::new(&request, false, Expect::default()).expect("allowed fields")
     });
     let mut h2 = H2::new(exchanges.into(), Limits::default(), window);
     let mut conn = <H2 as Session>::Conn::default();

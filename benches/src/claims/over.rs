@@ -1,5 +1,5 @@
-//! prony over TLS, HTTP/2, HTTP/3 and WebSocket, beside wrk, oha, h2load, gcannon and a bare loop: the same server, in turns, each on a CPU
-//! of its own.
+//! Compares prony over TLS, HTTP/2, HTTP/3 and WebSocket with wrk, oha, h2load, gcannon and bare loops. All load the same
+//! server, alternately; server and client are pinned to one CPU each.
 
 use crate::child::Child;
 use crate::claims::bare::{self, Exchange};

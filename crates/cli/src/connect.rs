@@ -119,7 +119,7 @@ impl SourceArgs {
 }
 
 impl Route {
-    /// The same as the first of these machines knows it, which makes a connection unless it is over UDP.
+    /// Looks the host up on the first of these machines, which also tries to connect; not over UDP, where nothing accepts.
     pub fn from(&self, fleet: &Fleet, udp: bool, timeout: Duration) -> Result<Target> {
         let hosts = match &self.addresses {
             None => vec![self.host.clone()],

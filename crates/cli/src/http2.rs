@@ -132,15 +132,15 @@ impl ProtocolChoice {
 
 impl ProtocolArgs {
     /// Settings of HTTP/2, or of HTTP/3, in the form that a side stores.
-    pub fn settings(&self, http3: bool) -> side::Http2 {
-        side::Http2 {
+    pub fn settings(&self, http3: bool) -> side::HttpStreams {
+        side::HttpStreams {
             window: self.window(),
             http3,
         }
     }
 
     /// How HTTP/2 or HTTP/3 is spoken with the server of this URL, at this place of the command line, if it is.
-    pub fn streams_with(&self, place: usize, address: &TargetUrl) -> Option<side::Http2> {
+    pub fn streams_with(&self, place: usize, address: &TargetUrl) -> Option<side::HttpStreams> {
         let over = match address.tls && !address.ws {
             true => self.over(place),
             false => Protocol::Plain,

@@ -360,7 +360,7 @@ fn grpc(reports: &[WorkerReport]) -> Option<Grpc> {
     Some(all)
 }
 
-/// TLS counts of all workers together, with the handshakes `measured`; None where no worker used TLS.
+/// QUIC counts of all workers together; None where no worker spoke it.
 fn quic(reports: &[WorkerReport]) -> Option<Quic> {
     let mut seen = reports.iter().filter_map(|report| report.quic.as_ref());
     let mut all = *seen.next()?;
@@ -370,6 +370,7 @@ fn quic(reports: &[WorkerReport]) -> Option<Quic> {
     Some(all)
 }
 
+/// TLS counts of all workers together, with the handshakes `measured`; None where no worker used TLS.
 fn tls(reports: &[WorkerReport], measured: Handshakes) -> Option<Tls> {
     let mut seen = reports.iter().filter_map(|report| report.tls.as_ref());
     let mut all = seen.next()?.clone();

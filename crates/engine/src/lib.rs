@@ -50,7 +50,7 @@ pub use gather::Gather;
 pub use load_error::{Cause, IoActivity, LoadError};
 pub use outcome::{Detail, Error, Progress};
 pub use part::{LoadShare, PartMessage};
-pub use plan::{Arrival, Dialogue, H2Requests, Plan, Trace};
+pub use plan::{Arrival, Dialogue, Plan, StreamedRequests, Trace};
 pub use prony_record::load::Invalid;
 pub use remedy::{Remedy, TlsFile};
 pub use run::{available, check_sources, run, run_part, run_with, transport};

@@ -2,7 +2,7 @@
 
 use crate::clock::Nanos;
 use crate::protocol::grpc::GrpcExpect;
-use crate::protocol::h2::H2Exchange;
+use crate::protocol::h2::StreamedExchange;
 use crate::protocol::mix::{Recorded, RecordedRequest};
 use crate::protocol::tls::TlsOptions;
 use crate::protocol::ws::WsMessages;
@@ -26,12 +26,12 @@ pub enum Dialogue {
         limits: Limits,
     },
     /// HTTP/2 requests, in turn: the load's `pipeline` is the number of streams in flight on each connection.
-    H2(Box<H2Requests>),
+    H2(Box<StreamedRequests>),
     /// HTTP/3 requests, in turn: the plan has TLS, and the load's `pipeline` is the number of streams in flight on each
     /// connection.
-    H3(Box<H2Requests>),
+    H3(Box<StreamedRequests>),
     /// gRPC calls, in turn, over HTTP/2.
-    Grpc(Box<H2Requests<GrpcExpect>>),
+    Grpc(Box<StreamedRequests<GrpcExpect>>),
     /// Messages over WebSocket, which must come back.
     Ws(Box<WsMessages>),
     /// Several kinds of requests, each with its share of all.
@@ -42,9 +42,9 @@ pub enum Dialogue {
 
 /// Requests over HTTP/2 or HTTP/3.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct H2Requests<E = Expect> {
+pub struct StreamedRequests<E = Expect> {
     /// The requests, at least one.
-    pub exchanges: Vec<H2Exchange<E>>,
+    pub exchanges: Vec<StreamedExchange<E>>,
     /// How much of an answer is accepted.
     pub limits: Limits,
     /// The window of each stream and of each connection, in bytes, at least 1 and at most 2^31 − 1; a connection has at
@@ -52,10 +52,10 @@ pub struct H2Requests<E = Expect> {
     pub window: u32,
 }
 
-impl<E> H2Requests<E> {
+impl<E> StreamedRequests<E> {
     /// The longest request, in bytes.
     fn longest(&self) -> u64 {
-        let lengths = self.exchanges.iter().map(H2Exchange::length);
+        let lengths = self.exchanges.iter().map(StreamedExchange::length);
         lengths.max().unwrap_or_default()
     }
 }
@@ -73,7 +73,9 @@ impl Dialogue {
     pub(crate) fn expects_status(&self) -> bool {
         match self {
             Self::Http { exchanges, .. } => exchanges.iter().any(HttpExchange::expects_status),
-            Self::H2(it) | Self::H3(it) => it.exchanges.iter().any(H2Exchange::expects_status),
+            Self::H2(it) | Self::H3(it) => {
+                it.exchanges.iter().any(StreamedExchange::expects_status)
+            }
             Self::Mix(mix) => mix.requests.iter().any(|it| !it.expected.status.is_empty()),
             Self::Echo(_) | Self::Grpc(_) | Self::Ws(_) | Self::Own => false,
         }

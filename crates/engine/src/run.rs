@@ -245,8 +245,6 @@ fn over_http3<C: Content>(
     let connector = Connector::new(options)?;
     possible(&connector, remote)?;
     let session = |worker| {
-        // One of its own: it counts the worker's handshakes.
-        let connector = Connector::new(options).expect("it was made before");
         let made = session(worker, (&connector, remote));
         (plan.target.clone(), made.expect("it is possible"))
     };

@@ -3,13 +3,13 @@
 
 use crate::contract::{SILENCE_LIMIT, fetch};
 use crate::over_h2;
-use crate::side::Http2;
+use crate::side::HttpStreams;
 use crate::workload::Endpoint;
 use prony_engine::protocol::encoding::ACCEPTED;
-use prony_engine::protocol::h2::{self, H2Exchange};
+use prony_engine::protocol::h2::{self, StreamedExchange};
 use prony_engine::protocol::tls::speaks_tls;
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits, Mix};
-use prony_engine::{Dialogue, H2Requests, Target};
+use prony_engine::{Dialogue, StreamedRequests, Target};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -171,10 +171,10 @@ impl Get {
                 exchanges: vec![HttpExchange::new(&request, expect)],
                 limits,
             },
-            Some(Http2 { window, http3 }) => {
-                let requests = Box::new(H2Requests {
+            Some(HttpStreams { window, http3 }) => {
+                let requests = Box::new(StreamedRequests {
                     exchanges: vec![
-                        H2Exchange::new(&request, endpoint.tls, expect)
+                        StreamedExchange::new(&request, endpoint.tls, expect)
                             .map_err(|forbidden| forbidden.to_string())?,
                     ],
                     limits,

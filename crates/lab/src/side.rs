@@ -37,7 +37,7 @@ pub struct Candidate<'a> {
 
 /// How HTTP/2, or HTTP/3, is spoken with a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Http2 {
+pub struct HttpStreams {
     /// How many bytes the server may send ahead, on each stream and each connection.
     pub window: u32,
     /// HTTP/3 is spoken, and not HTTP/2.
@@ -47,7 +47,7 @@ pub struct Http2 {
 
 /// HTTP variant, by whether it is spoken over TLS, and how HTTP/2 or HTTP/3 is spoken, if it is.
 #[must_use]
-pub fn variant(tls: bool, http2: Option<Http2>) -> Protocol {
+pub fn variant(tls: bool, http2: Option<HttpStreams>) -> Protocol {
     match http2 {
         Some(it) if it.http3 => Protocol::H3,
         other => Protocol::of(tls, other.is_some()),
@@ -73,7 +73,7 @@ pub struct Side {
     /// Role of the server.
     pub role: Role,
     /// How HTTP/2, or HTTP/3, is spoken with it; none: it speaks HTTP/1.1, or no HTTP at all.
-    pub http2: Option<Http2>,
+    pub http2: Option<HttpStreams>,
     /// If prony starts it, it speaks TLS, with a certificate of such a key. Of a running one, [`Running::tls`] says so.
     pub key: Option<KeyKind>,
 }
@@ -193,7 +193,7 @@ impl Side {
     #[must_use]
     pub fn under(self, load: &Load) -> Self {
         Self {
-            http2: load.over.has_streams().then_some(Http2 {
+            http2: load.over.has_streams().then_some(HttpStreams {
                 window: WINDOW,
                 http3: load.over == Protocol::H3,
             }),

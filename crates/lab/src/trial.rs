@@ -13,7 +13,7 @@ use crate::host::{Host, Started, VerifySpec, Watched, Watcher};
 use crate::interrupt::Interrupt;
 use crate::requests::begun;
 use crate::rest::Rest;
-use crate::side::{Candidate, Http2, Side, What};
+use crate::side::{Candidate, HttpStreams, Side, What};
 use crate::tree::Root;
 use crate::warmup::{LEAD_IN, WarmUp, Warming, until};
 use crate::workload::Workload;
@@ -108,7 +108,7 @@ pub struct Up<'a> {
     dialogue: Dialogue,
     workload: &'a Workload,
     as_given: Option<AsGiven>,
-    http2: Option<Http2>,
+    http2: Option<HttpStreams>,
     seed: u64,
     /// Seeds of the arrivals of its loads, one after the other.
     loads: Xoshiro256PlusPlus,

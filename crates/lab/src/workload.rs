@@ -4,11 +4,11 @@ use crate::contract::Contract;
 use crate::get::Get;
 use crate::grpc::Rpc;
 use crate::requests::verify::RequestFile;
-use crate::side::Http2;
+use crate::side::HttpStreams;
 use crate::socket::Socket;
 use prony_engine::Dialogue;
 use prony_engine::protocol::Mix;
-use prony_engine::protocol::mix::MixH2;
+use prony_engine::protocol::mix::MixStreams;
 use prony_record::Load;
 use std::fmt;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ pub struct Endpoint<'a> {
     /// The server is loaded over TLS.
     pub tls: bool,
     /// How HTTP/2, or HTTP/3, is spoken; none: HTTP/1.1 is.
-    pub http2: Option<Http2>,
+    pub http2: Option<HttpStreams>,
 }
 
 impl Endpoint<'_> {
@@ -108,8 +108,8 @@ impl Endpoint<'_> {
     /// # Errors
     /// When it has a field that HTTP/2 has no place for, in words.
     pub fn mix(&self, mut mix: Mix) -> Result<Mix, String> {
-        if let Some(Http2 { window, http3 }) = self.http2 {
-            let how = MixH2 {
+        if let Some(HttpStreams { window, http3 }) = self.http2 {
+            let how = MixStreams {
                 window,
                 secure: self.tls,
                 http3,

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct Tls {
     /// The version, such as `TLSv1.3`.
     pub version: String,
-    /// The cipher suite by its name in the IANA registry, such as `TLS_AES_128_GCM_SHA256`.
+    /// The cipher suite by its name in the IANA registry, such as `TLS_AES_128_GCM_SHA256`; empty over QUIC, whose library
+    /// does not tell it.
     pub cipher: String,
     /// The group of the key exchange, such as `X25519`. Null when only resumed handshakes of TLS 1.2
     /// were seen: they exchange no keys.

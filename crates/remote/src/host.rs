@@ -18,6 +18,7 @@ use prony_lab::placement::Placement;
 use prony_lab::side::{Candidate, Role, Running};
 use prony_lab::tree::Root;
 use prony_lab::workload::Workload;
+use prony_record::load::Protocol;
 use prony_record::{Failure, Load, Step};
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -227,7 +228,7 @@ impl RemoteHost {
     }
 
     /// With servers that are verified from another machine, a generator's, which this one reaches at `ip`: what verifies them
-    /// sends everything through it.
+    /// sends everything through it. Servers of HTTP/3 are verified on their own machine: the relay passes TCP on.
     #[must_use]
     pub fn verified_from(self, name: &str, ip: IpAddr) -> Self {
         Self {
@@ -374,7 +375,9 @@ impl Host for RemoteHost {
         match started {
             Ok(mut server) => {
                 server.forwarded = forwarded;
-                server.witness = self.witness(server.up.address).map_err(failed)?;
+                if who.over != Protocol::H3 {
+                    server.witness = self.witness(server.up.address).map_err(failed)?;
+                }
                 Ok(Box::new(server))
             }
             Err(failure) => {

@@ -10,7 +10,7 @@ use prony_lab::host::{Relayed, Watched};
 use prony_lab::manifest::Manifest;
 use prony_lab::placement::Placement;
 use prony_lab::requests::verify::RequestFile;
-use prony_lab::side::{Http2, Role};
+use prony_lab::side::{HttpStreams, Role};
 use prony_lab::socket::Socket;
 use prony_lab::topology::Topology;
 use prony_record::load::{KeyKind, Protocol};
@@ -186,7 +186,7 @@ pub struct RemoteVerifySpec {
     /// Answers that are required of the server.
     pub workload: RemoteWorkload,
     /// How HTTP/2 is spoken with it, if it is.
-    pub http2: Option<Http2>,
+    pub http2: Option<HttpStreams>,
     /// How thoroughly.
     pub depth: Depth,
     /// Seed of payloads that the server cannot know.

@@ -25,6 +25,16 @@ fn served(place: &Place) -> (Served, String, String) {
     (server, url, path(&certificate))
 }
 
+/// The same as a server of the catalog.
+fn manifest(place: &Place) {
+    place.manifest(
+        "ours",
+        "title = 'prony'\nlanguage = 'Rust'\nmodel = 'loop'\ncontracts = ['http-echo']\nspeaks = ['h3']\n\
+         run = '''{prony} serve {contract} --protocol {over} \"--cert={cert}\" \"--key={key}\" \
+         --listen [{host}]:{port}'''\n",
+    );
+}
+
 #[test]
 fn a_load_reports_streams_and_packets() {
     let place = Place::new();
@@ -98,6 +108,8 @@ fn what_cannot_be_loaded_over_http3_is_said_in_a_line() {
         untrusted.contains("not issued by an authority"),
         "{untrusted}"
     );
+    let old = told(&["load", "--http3", &url, "-k", "--tls-version", "1.2"]);
+    assert!(old.contains("QUIC has TLS 1.3 only"), "{old}");
     let plain = told(&["load", "--http3", "http://localhost:1/"]);
     assert!(plain.contains("does not fit the URL"), "{plain}");
     let unix = told(&[
@@ -114,12 +126,7 @@ fn what_cannot_be_loaded_over_http3_is_said_in_a_line() {
 #[test]
 fn an_experiment_measures_a_server_over_http3() {
     let place = Place::new();
-    place.manifest(
-        "ours",
-        "title = 'prony'\nlanguage = 'Rust'\nmodel = 'loop'\ncontracts = ['http-echo']\nspeaks = ['h3']\n\
-         run = '''{prony} serve {contract} --protocol {over} \"--cert={cert}\" \"--key={key}\" \
-         --listen [{host}]:{port}'''\n",
-    );
+    manifest(&place);
     let done = place.prony(&["servers", "check", "ours", "--json"]).with(0);
     assert_eq!(done.json()[0]["over"], "h3", "{done}");
     let file = place.experiment(
@@ -130,4 +137,35 @@ fn an_experiment_measures_a_server_over_http3() {
     let report = place.prony(&["run", &file, "--json"]).with(0).json();
     assert_eq!(report["failures"], serde_json::json!([]));
     assert_eq!(report["cells"][0]["load"]["over"], "h3", "{report}");
+}
+
+// Slow: two agents are started, and a trial on another "machine".
+#[test]
+fn other_machines_load_and_run_servers_of_http3() {
+    let place = Place::new();
+    let (_server, url, ca) = served(&place);
+    let load = ["load", &url, "--http3", "--ca", &ca, "-n", "50", "-c", "2"];
+    let more = ["--client-host", "a,b", "--host", "a=env", "--host", "b=env"];
+    let done = place
+        .prony(&[&load[..], &more, &["--json", "--no-keep"]].concat())
+        .with(0);
+    assert_eq!(done.json()["outcomes"]["ok"], 50, "{done}");
+    assert_eq!(done.json()["quic"]["connections"], 2, "{done}");
+    manifest(&place);
+    let file = place.experiment(
+        "far",
+        "title = 'Far'\ncontract = 'http-echo'\nservers = ['ours']\nrounds = 1\n\
+         [load]\nover = 'h3'\nconnections = 2\nrequests = 100\nwarmup = '0s'\n",
+    );
+    let run = [
+        "run",
+        &file,
+        "--json",
+        "--server-host",
+        "a",
+        "--client-host",
+        "b",
+    ];
+    let done = place.prony(&[&run[..], &more[2..]].concat()).with(0);
+    assert_eq!(done.json()["failures"], serde_json::json!([]), "{done}");
 }

@@ -25,7 +25,7 @@ use prony_checks::Evidence;
 use prony_engine::clock::nanos;
 use prony_engine::protocol::Limits;
 use prony_engine::protocol::h2::{H2, Plain};
-use prony_engine::{Control, Detail, Dialogue, H2Requests, Nanos, Plan, Trace};
+use prony_engine::{Control, Detail, Dialogue, Nanos, Plan, StreamedRequests, Trace};
 use prony_record::{Extent, Load, Observation, Span};
 use reach::{ReachedServer, Spoken, Unreached, reach};
 use report::{H2loadReport, LoadEnd};
@@ -172,7 +172,7 @@ fn plan(flags: &H2loadFlags, reached: &ReachedServer) -> Result<Plan, String> {
             exchanges: request::http1(flags),
             limits: Limits::default(),
         },
-        Spoken::Http2 => Dialogue::H2(Box::new(H2Requests {
+        Spoken::Http2 => Dialogue::H2(Box::new(StreamedRequests {
             exchanges: request::http2(flags).map_err(|error| format!("prony: -H: {error}"))?,
             limits: Limits::default(),
             window: window(flags.window_bits),

@@ -1,7 +1,7 @@
 //! The requests: the original's bytes over HTTP/1.1, and its fields over HTTP/2.
 
 use super::flags::H2loadFlags;
-use prony_engine::protocol::h2::{ForbiddenField, H2Exchange};
+use prony_engine::protocol::h2::{ForbiddenField, StreamedExchange};
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest};
 
 /// The original's name, which a server may look at.
@@ -18,9 +18,9 @@ pub(super) fn http1(flags: &H2loadFlags) -> Vec<HttpExchange> {
 ///
 /// # Errors
 /// When a field cannot be sent over HTTP/2.
-pub(super) fn http2(flags: &H2loadFlags) -> Result<Vec<H2Exchange>, ForbiddenField> {
+pub(super) fn http2(flags: &H2loadFlags) -> Result<Vec<StreamedExchange>, ForbiddenField> {
     let exchange = |path: &String| {
-        H2Exchange::new(&request(flags, path), flags.place.secure, Expect::default())
+        StreamedExchange::new(&request(flags, path), flags.place.secure, Expect::default())
     };
     flags.place.paths.iter().map(exchange).collect()
 }

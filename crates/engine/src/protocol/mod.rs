@@ -246,7 +246,7 @@ pub trait Session {
     /// Does it begin with a handshake of TLS, whose time is a distribution of its own?
     const TLS: bool = false;
 
-    /// Do its connections want to be woken at times of their own?
+    /// Do its connections have [timers](Self::timer)?
     const TIMERS: bool = false;
 
     /// Connection `slot` has been made. What is appended to `out` is sent.
@@ -303,19 +303,19 @@ pub trait Session {
         false
     }
 
-    /// Requests and answers of a connection have been dealt with for now: what the session has kept back, to send it in one
-    /// go, is appended to `out`.
+    /// Called before the worker sends on a connection: a session that collects requests, to send them in few datagrams,
+    /// appends them to `out` now.
     #[inline]
     fn pack(&mut self, _conn: &mut Self::Conn, _out: &mut Vec<u8>) {}
 
-    /// How many of the bytes that were written to `out`, or that came, go over the wire.
+    /// Returns how many of the bytes exchanged with the transport go over the wire: without the headers of datagrams.
     #[inline]
     fn payload(bytes: &[u8]) -> u64 {
         bytes.len() as u64
     }
 
-    /// When the connection wants to be [`woken`](Self::woken), on the engine's clock. Asked where
-    /// [`TIMERS`](Self::TIMERS) says so, whenever something has happened on it.
+    /// Returns when the connection is to be [`woken`](Self::woken), on the engine's clock; None: not at all. Called if
+    /// [`TIMERS`](Self::TIMERS) is set, whenever the connection has sent or received.
     fn timer(&mut self, _conn: &mut Self::Conn) -> Option<Nanos> {
         None
     }

@@ -43,7 +43,7 @@ impl Sockets {
         Self::of_kind(endpoints, libc::SOCK_STREAM)
     }
 
-    /// The same for datagrams.
+    /// Makes sockets for datagrams.
     ///
     /// # Errors
     /// For a unix socket, over which none go.

@@ -2,7 +2,7 @@
 //! `epoll_ctl` while the kernel takes what is sent.
 
 use super::endpoints::{Endpoints, Sockets};
-use super::socket;
+use super::socket::{self, would_block};
 use super::stamp::{self, Stamps};
 use super::{Came, Handler, Outgoing, Slot, TICK, Transport, Wait};
 use crate::clock;
@@ -344,13 +344,6 @@ fn transmit(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
         error if would_block(&error) => Ok(0),
         error => Err(error),
     }
-}
-
-fn would_block(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
 }
 
 fn tag(slot: Slot, generation: u32) -> u64 {

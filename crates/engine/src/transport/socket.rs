@@ -107,6 +107,14 @@ impl RawAddress {
     }
 }
 
+/// Is there nothing wrong but that the kernel has, or takes, nothing now?
+pub(super) fn would_block(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}
+
 /// Sets a socket option that is on or off to on.
 pub(super) fn switch_on(
     socket: &OwnedFd,

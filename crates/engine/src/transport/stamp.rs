@@ -78,7 +78,7 @@ pub(super) struct Stamps {
 }
 
 impl Stamps {
-    /// When something came that is there now; `control` is what the kernel said beside it.
+    /// Returns the time at which something came that has just been received; `control` is what the kernel said beside it.
     #[inline]
     pub(super) fn now(&mut self, control: &[u8]) -> Nanos {
         self.came(ClockPair::now(), control)
@@ -112,13 +112,13 @@ fn stamp(control: &[u8]) -> Option<Nanos> {
     Some(time.tv_sec as u64 * clock::SECOND + time.tv_nsec as u64)
 }
 
-/// The first number of this kind that the kernel said beside the bytes.
+/// Returns the first control message of this level and kind, as a number.
 pub(super) fn number(control: &[u8], level: libc::c_int, kind: libc::c_int) -> Option<u32> {
     let data = find(control, (level, kind), size_of::<u32>())?;
     data.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
 }
 
-/// The data of the first message of this level and kind that has at least so many bytes.
+/// Returns the data of the first control message of this level and kind that has at least so many bytes.
 fn find(
     mut control: &[u8],
     (level, kind): (libc::c_int, libc::c_int),
@@ -140,11 +140,15 @@ fn find(
     None
 }
 
-/// Receives, and says when it came. The number of bytes is as `recv` has it, negative after an error.
+/// Receives into `buffer`. The number of bytes is as `recv` has it, negative after an error; `control` gets what the kernel says
+/// beside them, which is returned.
 #[inline]
-pub(super) fn receive(socket: RawFd, buffer: &mut [u8], stamps: &mut Stamps) -> (isize, Nanos) {
-    // Aligned as a header is.
-    let mut control = [0usize; ROOM / size_of::<usize>()];
+pub(super) fn message<'a>(
+    socket: RawFd,
+    buffer: &mut [u8],
+    control: &'a mut [usize],
+) -> (isize, &'a [u8]) {
+    let room = size_of_val(control);
     let mut part = libc::iovec {
         iov_base: buffer.as_mut_ptr().cast(),
         iov_len: buffer.len(),
@@ -153,17 +157,28 @@ pub(super) fn receive(socket: RawFd, buffer: &mut [u8], stamps: &mut Stamps) -> 
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = &raw mut part;
     message.msg_iovlen = 1;
+    // Aligned as a header is.
     message.msg_control = control.as_mut_ptr().cast();
-    message.msg_controllen = ROOM;
+    message.msg_controllen = room;
     // SAFETY: everything that the message points to is valid for the call, and the sizes are given.
     let n = unsafe { libc::recvmsg(socket, &raw mut message, 0) };
     if n <= 0 {
-        return (n, clock::now());
+        return (n, &[]);
     }
-    let said = message.msg_controllen.min(ROOM);
-    // SAFETY: that number of its bytes was written, and the others are zero.
+    let said = message.msg_controllen.min(room);
+    // SAFETY: `control` has that number of bytes, and any numbers are valid bytes.
     let control = unsafe { std::slice::from_raw_parts(control.as_ptr().cast::<u8>(), said) };
-    (n, stamps.came(ClockPair::now(), control))
+    (n, control)
+}
+
+/// Receives, and says when it came. The number of bytes is as `recv` has it, negative after an error.
+#[inline]
+pub(super) fn receive(socket: RawFd, buffer: &mut [u8], stamps: &mut Stamps) -> (isize, Nanos) {
+    let mut control = [0usize; ROOM / size_of::<usize>()];
+    match message(socket, buffer, &mut control) {
+        (n @ 1.., control) => (n, stamps.now(control)),
+        (n, _) => (n, clock::now()),
+    }
 }
 
 /// Header of an `io_uring` receive that stays armed: no name, and room for a time stamp.

@@ -1,10 +1,10 @@
-//! `recvmsg`, `sendmsg` of datagrams: each connection has a socket of its own, connected, so that a server whose processes
-//! share a port gets them spread. Several datagrams go in one call where the kernel can (GSO, GRO).
+//! `recvmsg` and `sendmsg` of datagrams. Each connection has a connected socket, so that the kernel spreads connections over
+//! the processes of a server that share a port. Several datagrams go in one call where the kernel can (GSO, GRO).
 
 use super::datagrams::{self, HEADER};
 use super::endpoints::{Endpoints, Sockets};
 use super::epoll::{Readiness, untag};
-use super::socket::{self, switch_on};
+use super::socket::{self, switch_on, would_block};
 use super::stamp::{self, Stamps};
 use super::{Came, Handler, Outgoing, Slot, Transport, Wait};
 use crate::clock;
@@ -38,7 +38,7 @@ pub(crate) struct UdpOut {
 #[derive(Default)]
 struct Socket {
     fd: Option<OwnedFd>,
-    /// How often the slot was opened: reports about an earlier socket are told by it.
+    /// How often the slot was opened: readiness reports of an earlier socket have a lower number.
     generation: u32,
     /// Datagrams, with their headers, that the kernel did not take at once.
     unsent: Vec<u8>,
@@ -251,7 +251,7 @@ fn run(fd: RawFd, segment: usize, datagrams: &[u8], segments: &mut bool) -> io::
         .try_for_each(|datagram| send(fd, datagram, None))
 }
 
-/// Room for one number of two bytes, or of four, beside the bytes.
+/// Length of a control message with one number, in bytes.
 const ROOM: usize = size_of::<libc::cmsghdr>() + size_of::<usize>();
 
 fn send(fd: RawFd, bytes: &[u8], segment: Option<u16>) -> io::Result<()> {
@@ -292,33 +292,12 @@ fn send(fd: RawFd, bytes: &[u8], segment: Option<u16>) -> io::Result<()> {
 fn receive(fd: RawFd, buffer: &mut [u8], stamps: &mut Stamps) -> (isize, usize, clock::Nanos) {
     const CONTROL: usize = 2 * ROOM + size_of::<libc::timespec>();
     let mut control = [0_usize; CONTROL / size_of::<usize>()];
-    let mut part = libc::iovec {
-        iov_base: buffer.as_mut_ptr().cast(),
-        iov_len: buffer.len(),
-    };
-    // SAFETY: all-zero bytes are a valid msghdr.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.as_mut_ptr().cast();
-    message.msg_controllen = CONTROL;
-    // SAFETY: everything that the message points to is valid for the call, and the sizes are given.
-    let n = unsafe { libc::recvmsg(fd, &raw mut message, 0) };
+    let (n, control) = stamp::message(fd, buffer, &mut control);
     if n <= 0 {
         return (n, 0, clock::now());
     }
-    let said = message.msg_controllen.min(CONTROL);
-    // SAFETY: that number of its bytes was written, and the others are zero.
-    let control = unsafe { std::slice::from_raw_parts(control.as_ptr().cast::<u8>(), said) };
     let segment = stamp::number(control, libc::SOL_UDP, libc::UDP_GRO).unwrap_or(0);
     (n, segment as usize, stamps.now(control))
-}
-
-fn would_block(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
 }
 
 #[cfg(test)]

@@ -150,9 +150,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
     #[inline]
     pub(super) fn part<O: Outgoing>(&mut self, out: &mut O, slot: Slot) {
         self.unsent.clear();
-        if P::TIMERS {
-            self.dropped += out.dropped_datagrams(slot);
-        }
+        self.dropped += out.dropped_datagrams(slot);
         let proto = &mut self.connections[slot as usize].proto;
         self.protocol.goodbye(proto, &mut self.unsent);
         self.say_last(out, slot);

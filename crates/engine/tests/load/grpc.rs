@@ -7,7 +7,7 @@ use crate::support::*;
 use prony_engine::protocol::grpc::{Call, GrpcExpect, GrpcStatus, framed};
 use prony_engine::protocol::h2::WINDOW;
 use prony_engine::protocol::{Expect, Limits};
-use prony_engine::{Dialogue, H2Requests, Plan};
+use prony_engine::{Dialogue, Plan, StreamedRequests};
 use prony_record::Outcomes;
 
 /// Calls of each load.
@@ -19,7 +19,7 @@ fn dialogue(expect: GrpcExpect) -> Dialogue {
         metadata: vec![("x-token".into(), "abc".into())],
         message: b"\x0a\x05world".to_vec(),
     };
-    Dialogue::Grpc(Box::new(H2Requests {
+    Dialogue::Grpc(Box::new(StreamedRequests {
         exchanges: vec![call.exchange("h:1", false, expect).unwrap()],
         limits: Limits {
             body: 1 << 20,

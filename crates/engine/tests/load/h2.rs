@@ -4,9 +4,9 @@ use crate::h2_server::*;
 use crate::invariants::{conserved, flawless};
 use crate::servers::Server;
 use crate::support::*;
-use prony_engine::protocol::h2::{H2Exchange, H2ProbeError, WINDOW, probe};
+use prony_engine::protocol::h2::{H2ProbeError, StreamedExchange, WINDOW, probe};
 use prony_engine::protocol::{Expect, HttpRequest, Limits};
-use prony_engine::{Dialogue, H2Requests, Plan};
+use prony_engine::{Dialogue, Plan, StreamedRequests};
 use prony_record::Outcomes;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -17,8 +17,8 @@ const N: u64 = 24;
 
 fn dialogue(request: &HttpRequest, window: u32) -> Dialogue {
     let expect = Expect::body("hello").with_status(200);
-    Dialogue::H2(Box::new(H2Requests {
-        exchanges: vec![H2Exchange::new(request, false, expect).unwrap()],
+    Dialogue::H2(Box::new(StreamedRequests {
+        exchanges: vec![StreamedExchange::new(request, false, expect).unwrap()],
         limits: Limits::default(),
         window,
     }))

@@ -3,10 +3,11 @@
 use crate::h3_server::*;
 use crate::invariants::{conserved, flawless};
 use crate::support::*;
-use prony_engine::protocol::h2::{H2Exchange, WINDOW};
+use prony_engine::protocol::h2::{StreamedExchange, WINDOW};
 use prony_engine::protocol::h3::{H3ProbeError, probe};
+use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::protocol::{Expect, HttpRequest, Limits};
-use prony_engine::{Dialogue, H2Requests, Plan, Target};
+use prony_engine::{Dialogue, Plan, StreamedRequests, Target};
 use prony_record::Transport;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -22,8 +23,8 @@ const N: u64 = 24;
 
 fn dialogue(request: &HttpRequest, window: u32) -> Dialogue {
     let expect = Expect::body("hello").with_status(200);
-    Dialogue::H3(Box::new(H2Requests {
-        exchanges: vec![H2Exchange::new(request, true, expect).unwrap()],
+    Dialogue::H3(Box::new(StreamedRequests {
+        exchanges: vec![StreamedExchange::new(request, true, expect).unwrap()],
         limits: Limits::default(),
         window,
     }))
@@ -349,8 +350,7 @@ fn datagrams_that_do_not_arrive_as_they_were_sent_lose_no_answer() {
 }
 
 #[test]
-fn a_server_that_was_started_again_is_not_waited_for() {
-    // It knows nothing of the connection, and says so (stateless reset) or nothing at all.
+fn a_connection_that_the_server_closes_is_made_again() {
     let server = H3Server::new(|nth| match nth {
         9 => Said::Close(0x100),
         _ => right(),
@@ -391,6 +391,12 @@ fn a_probe_says_why_a_server_cannot_be_loaded() {
     let strange = H3Server::new(|_| right()).tls;
     let error = probe(&server.target, &strange, HANGS).unwrap_err();
     assert!(error.to_string().contains("trusted here"), "{error}");
+    let old = TlsOptions {
+        version: Some("1.2".into()),
+        ..server.tls.clone()
+    };
+    let error = probe(&server.target, &old, HANGS).unwrap_err();
+    assert!(error.to_string().contains("TLS 1.3 only"), "{error}");
     let other = H3Server::with(
         Setup {
             alpn: "doq",

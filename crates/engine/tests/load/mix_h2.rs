@@ -6,8 +6,8 @@ use crate::servers::Server;
 use crate::support::*;
 use prony_engine::protocol::h2::{Decoder, WINDOW};
 use prony_engine::protocol::mix::{
-    Expected, JsonPath, JsonValue, MILLION, MixH2, MixRequest, MixSession, MixStep, Own, Piece,
-    ResponsePart, Shares, Take, Think, ValueOrigin, Written, text,
+    Expected, JsonPath, JsonValue, MILLION, MixRequest, MixSession, MixStep, MixStreams, Own,
+    Piece, ResponsePart, Shares, Take, Think, ValueOrigin, Written, text,
 };
 use prony_engine::protocol::{Limits, Mix};
 use prony_engine::{Dialogue, Plan};
@@ -124,7 +124,7 @@ fn mix(requests: Vec<MixRequest>) -> Mix {
         recorded: None,
         http2: None,
     };
-    mix.speak_http2(MixH2 {
+    mix.speak_http2(MixStreams {
         window: WINDOW,
         secure: false,
         http3: false,
@@ -438,7 +438,7 @@ fn fields_that_http2_has_no_place_for_are_refused() {
     one.headers = vec![("Transfer-Encoding".into(), vec![text("chunked")])];
     let mut plain = mix(vec![request("b", "GET", vec![text("/")])]);
     plain.requests.push(one);
-    let refused = plain.speak_http2(MixH2 {
+    let refused = plain.speak_http2(MixStreams {
         window: WINDOW,
         secure: true,
         http3: false,

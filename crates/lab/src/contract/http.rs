@@ -70,7 +70,7 @@ impl Case {
     /// A new connection with this request on it.
     pub fn ask(&self, visit: &Visit<'_>) -> Result<Asked, Fault> {
         if visit.way.over.has_streams() {
-            return Ok(Asked::OverH2(over_h2::ask(self, visit)?));
+            return Ok(Asked::OverStreams(over_h2::ask(self, visit)?));
         }
         let listener = Listener::new(visit.open()?);
         send(&listener, &self.request(visit.way.authority, ""))?;
@@ -83,7 +83,7 @@ pub(super) enum Asked {
     /// Connection from which the answer is read.
     Http1(Listener),
     /// The whole answer: over HTTP/2 it is a stream's, which has its own end.
-    OverH2(HttpAnswer),
+    OverStreams(HttpAnswer),
 }
 
 impl Asked {
@@ -91,7 +91,7 @@ impl Asked {
     pub fn answer(&mut self) -> Result<HttpAnswer, Fault> {
         match self {
             Self::Http1(listener) => listener.answer(),
-            Self::OverH2(answer) => Ok(answer.clone()),
+            Self::OverStreams(answer) => Ok(answer.clone()),
         }
     }
 
@@ -99,8 +99,8 @@ impl Asked {
     pub fn head_alone(&mut self) -> Result<u16, Fault> {
         match self {
             Self::Http1(listener) => listener.head_alone(),
-            Self::OverH2(answer) if answer.body.is_empty() => Ok(answer.status),
-            Self::OverH2(answer) => Err(Fault::new("no body", excerpt(&answer.body))),
+            Self::OverStreams(answer) if answer.body.is_empty() => Ok(answer.status),
+            Self::OverStreams(answer) => Err(Fault::new("no body", excerpt(&answer.body))),
         }
     }
 
@@ -108,7 +108,7 @@ impl Asked {
     pub fn expect_nothing_more(&self) -> Result<(), Fault> {
         match self {
             Self::Http1(listener) => listener.expect_nothing_more(),
-            Self::OverH2(_) => Ok(()),
+            Self::OverStreams(_) => Ok(()),
         }
     }
 }

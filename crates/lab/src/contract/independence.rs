@@ -25,7 +25,7 @@ const SHARED: [(&str, &str); 17] = [
     ("grpc::GrpcStatus", "names of numbers"),
     ("grpc::shown", "makes text printable"),
     (
-        "h2::H2Exchange",
+        "h2::StreamedExchange",
         "a load's request, which is handed to the engine",
     ),
     ("h2::H2ProbeError", "of the probe"),

@@ -5,10 +5,10 @@ use super::{
     Contract, Depth, Fixture, LIMIT_TRIES, PassedStep, SILENCE_LIMIT, Verified, Violation, Visit,
     any_http, fibonacci, grpc_echo, http_echo, static_file, weather, weather_upstream, ws_echo,
 };
-use prony_engine::protocol::h2::{H2Exchange, WINDOW};
+use prony_engine::protocol::h2::{StreamedExchange, WINDOW};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
-use prony_engine::{Dialogue, H2Requests};
+use prony_engine::{Dialogue, StreamedRequests};
 use prony_record::load::Protocol;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -222,10 +222,10 @@ impl HttpEndpoint<'_> {
         }
         let secure = self.over.is_tls();
         let with = |(request, expect): Exchange| {
-            H2Exchange::new(&request, secure, expect)
+            StreamedExchange::new(&request, secure, expect)
                 .expect("a contract has no field of HTTP/1.1's connections")
         };
-        let requests = Box::new(H2Requests {
+        let requests = Box::new(StreamedRequests {
             exchanges: exchanges.into_iter().map(with).collect(),
             limits,
             window: self.window.unwrap_or(WINDOW),

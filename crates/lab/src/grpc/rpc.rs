@@ -10,7 +10,7 @@ use prony_engine::protocol::grpc::{Call, GrpcExpect, GrpcStatus, shown};
 use prony_engine::protocol::h2::WINDOW;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::protocol::{Expect, Limits};
-use prony_engine::{Dialogue, H2Requests, Target};
+use prony_engine::{Dialogue, StreamedRequests, Target};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -219,7 +219,7 @@ impl Rpc {
         endpoint: &Endpoint<'_>,
     ) -> Result<Dialogue, String> {
         let exchange = (self.call).exchange(endpoint.authority, endpoint.tls, expect);
-        Ok(Dialogue::Grpc(Box::new(H2Requests {
+        Ok(Dialogue::Grpc(Box::new(StreamedRequests {
             exchanges: vec![exchange.map_err(|forbidden| forbidden.to_string())?],
             limits: self.limits,
             window: endpoint.http2.map_or(WINDOW, |http2| http2.window),

@@ -4,7 +4,7 @@ use super::reached::Reached;
 use super::{Started, VerifySpec};
 use crate::contract::{Contract, Fixture, Inspection, Verified};
 use crate::relay::Relay;
-use crate::side::{Http2, Running};
+use crate::side::{HttpStreams, Running};
 use crate::tree::{Attached, Root};
 use crate::workload::Workload;
 use prony_engine::protocol::tls::TlsOptions;
@@ -83,7 +83,7 @@ pub fn verify_running(
     running: &Running,
     contract: Contract,
     how: &Inspection<'_>,
-    http2: Option<Http2>,
+    http2: Option<HttpStreams>,
 ) -> Result<Verified, String> {
     let scratch = std::env::temp_dir();
     let attached = AttachedServer::of(running, &Workload::Contract(contract), &scratch)

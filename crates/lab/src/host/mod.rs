@@ -13,7 +13,7 @@ use crate::builder::{BuildError, Built};
 use crate::catalog::Server;
 use crate::contract::Depth;
 use crate::placement::Placement;
-use crate::side::{Candidate, Http2, Running};
+use crate::side::{Candidate, HttpStreams, Running};
 use crate::tree::{Root, cpu_time};
 use crate::watch::ProcessSample;
 use crate::workload::Workload;
@@ -146,7 +146,7 @@ pub struct VerifySpec<'a> {
     /// Requests that the server must answer.
     pub workload: &'a Workload,
     /// How HTTP/2 is spoken with it, if it is.
-    pub http2: Option<Http2>,
+    pub http2: Option<HttpStreams>,
     /// How thoroughly.
     pub depth: Depth,
     /// Seed of payloads that the server cannot know.

@@ -3,7 +3,7 @@
 use super::VerifySpec;
 use crate::as_given::AsGiven;
 use crate::contract::{Fixture, HttpEndpoint, Inspection, Wanted};
-use crate::side::{Http2, variant};
+use crate::side::{HttpStreams, variant};
 use crate::workload::{Endpoint, Workload};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Target};
@@ -34,7 +34,7 @@ pub(super) struct Reached<'a> {
 
 impl Reached<'_> {
     /// How a verifier of contracts speaks with it.
-    pub fn way(&self, http2: Option<Http2>) -> HttpEndpoint<'_> {
+    pub fn way(&self, http2: Option<HttpStreams>) -> HttpEndpoint<'_> {
         let address = match self.target {
             Target::Tcp(address) => Some(address),
             Target::Unix(_) => None,
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(reached(Some(Protocol::H2c)).way(None).over, Protocol::H2c);
         // Another program's server speaks what it is asked for.
         assert_eq!(reached(None).way(None).over, Protocol::Plain);
-        let http2 = Some(Http2 {
+        let http2 = Some(HttpStreams {
             window: 65_535,
             http3: false,
         });

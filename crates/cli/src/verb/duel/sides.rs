@@ -272,9 +272,12 @@ fn shaped(
 pub fn asked(workload: &Workload, sides: &[Side]) -> String {
     let tls = |side: &Side| matches!(side.what, What::Started { .. }) && side.over().is_tls();
     // Calls have no other way.
-    let http2 =
-        sides.iter().all(|side| side.http2.is_some()) && !matches!(workload, Workload::Call(_));
-    match (http2, sides.iter().all(tls)) {
+    let calls = matches!(workload, Workload::Call(_));
+    let all = |holds: &dyn Fn(&Side) -> bool| sides.iter().all(holds);
+    let http3 = all(&|side| side.over() == Protocol::H3);
+    let http2 = !calls && all(&|side| side.over().is_http2());
+    match (http2, all(&tls)) {
+        _ if http3 => format!("{workload} over HTTP/3"),
         (true, true) => format!("{workload} over HTTP/2 and TLS"),
         (true, false) => format!("{workload} over HTTP/2"),
         (false, true) => format!("{workload} over TLS"),

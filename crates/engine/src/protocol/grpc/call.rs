@@ -2,7 +2,7 @@
 
 use super::{GrpcExpect, framed};
 use crate::protocol::HttpRequest;
-use crate::protocol::h2::{ForbiddenField, H2Exchange};
+use crate::protocol::h2::{ForbiddenField, StreamedExchange};
 
 /// A call with one message.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -30,7 +30,7 @@ pub enum ForbiddenMetadata {
 }
 
 impl Call {
-    /// The request of HTTP/2, as [`H2Exchange`] has it.
+    /// The request of HTTP/2, as [`StreamedExchange`] has it.
     ///
     /// # Errors
     /// When the metadata has a field that cannot be sent.
@@ -72,9 +72,9 @@ impl Call {
         authority: &str,
         secure: bool,
         expect: GrpcExpect,
-    ) -> Result<H2Exchange<GrpcExpect>, ForbiddenMetadata> {
+    ) -> Result<StreamedExchange<GrpcExpect>, ForbiddenMetadata> {
         let request = self.request(authority)?;
-        Ok(H2Exchange::new(&request, secure, expect)?.without_length())
+        Ok(StreamedExchange::new(&request, secure, expect)?.without_length())
     }
 
     fn has(&self, name: &str) -> bool {

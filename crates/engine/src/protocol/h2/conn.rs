@@ -8,7 +8,7 @@ use super::frame::{self, FrameHeader, put_header, put_number};
 use super::hpack::{Decoder, TABLE_SIZE};
 use super::sending::TableUse;
 use super::session::Setup;
-use super::streams::Streams;
+use super::streams::{LAST_STREAM, Streams};
 use super::text::TabledFields;
 use crate::protocol::{Events, Fault, HeadBytes, Tag};
 use std::collections::VecDeque;
@@ -19,8 +19,6 @@ const KNOWN_BLOCK: usize = 256;
 const MOST_IDLE_FRAMES: u32 = 10_000;
 /// The most frames of a header block.
 const MOST_CONTINUATIONS: u32 = 128;
-/// From this stream on a connection is replaced: numbers end at 2^31 − 1.
-const LAST_STREAM: u32 = 0x7fff_0000;
 
 /// State of a connection.
 #[derive(Debug)]

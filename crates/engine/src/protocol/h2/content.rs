@@ -1,6 +1,6 @@
 //! Content of HTTP/2: HTTP alone, or a protocol on top of it.
 
-use super::head::H2Head;
+use super::head::ResponseHead;
 use crate::protocol::{
     Answer, Booked, Difference, Ending, Events, Expect, Fault, Limits, Mismatch, NextSend, Tag,
 };
@@ -189,6 +189,6 @@ impl Content for Plain {
 /// A decoded header block: its HTTP part, and the fields of the protocol on top.
 #[derive(Debug, Default)]
 pub(in crate::protocol) struct HeaderSection<F> {
-    pub(in crate::protocol) head: H2Head,
+    pub(in crate::protocol) head: ResponseHead,
     pub(in crate::protocol) fields: F,
 }

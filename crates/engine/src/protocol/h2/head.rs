@@ -2,7 +2,7 @@
 
 /// The header section of an answer, an interim one, or trailers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::protocol) struct H2Head {
+pub(in crate::protocol) struct ResponseHead {
     /// None in trailers.
     pub(in crate::protocol) status: Option<u16>,
     /// Content-Length.
@@ -14,7 +14,7 @@ pub(in crate::protocol) struct H2Head {
     pub(in crate::protocol) size: u32,
 }
 
-impl H2Head {
+impl ResponseHead {
     /// Takes note of a field.
     pub(in crate::protocol) fn field(&mut self, name: &[u8], value: &[u8]) {
         // No block is longer than the limit of heads, which a u32 holds many times.

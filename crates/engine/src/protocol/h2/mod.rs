@@ -34,7 +34,7 @@ pub use hpack::{Decoder, HpackError};
 pub use probe::{H2ProbeError, probe};
 pub(in crate::protocol) use reception::Wanted;
 pub(in crate::protocol) use request::is_forbidden;
-pub use request::{ForbiddenField, H2Exchange};
+pub use request::{ForbiddenField, StreamedExchange};
 pub use session::H2;
 pub(in crate::protocol) use text::{DIFFERS, Heads};
 

@@ -1,7 +1,7 @@
-//! An answer that comes on a stream of its own, and is judged while it comes: the same over HTTP/2 and HTTP/3.
+//! The answer on one stream of HTTP/2 or HTTP/3, judged while it is received.
 
 use super::content::Content;
-use super::head::H2Head;
+use super::head::ResponseHead;
 use crate::protocol::{Answer, AnswerProgress, Fault, Limits, Mismatch};
 
 /// State of an answer that is being read; `R` is what its content keeps of it.
@@ -65,7 +65,7 @@ impl<R> Reception<R> {
     #[inline]
     pub(in crate::protocol) fn section(
         &mut self,
-        head: H2Head,
+        head: ResponseHead,
         end: bool,
     ) -> Result<Section, Fault> {
         let trailers = self.is_headed();

@@ -11,7 +11,7 @@ pub struct ForbiddenField(pub String);
 
 /// A request over HTTP/2 or HTTP/3 and what its answer must be.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct H2Exchange<E = Expect> {
+pub struct StreamedExchange<E = Expect> {
     /// Names in lower case, pseudo-header fields first.
     fields: Vec<(String, String)>,
     body: Vec<u8>,
@@ -20,7 +20,7 @@ pub struct H2Exchange<E = Expect> {
     head: bool,
 }
 
-impl<E> H2Exchange<E> {
+impl<E> StreamedExchange<E> {
     /// `request`, whose answer must be as `expect` says. `secure`: it goes over TLS.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl<E> H2Exchange<E> {
     }
 }
 
-impl<E> H2Exchange<E> {
+impl<E> StreamedExchange<E> {
     /// Returns the fields, pseudo-header fields first.
     pub(in crate::protocol) fn fields(&self) -> &[(String, String)] {
         &self.fields
@@ -86,7 +86,7 @@ impl<E> H2Exchange<E> {
     }
 }
 
-impl H2Exchange {
+impl StreamedExchange {
     pub(crate) fn expects_status(&self) -> bool {
         self.expect.names_status()
     }
@@ -140,7 +140,7 @@ impl<E> Prepared<E> {
         }
     }
 
-    pub(super) fn new(exchange: H2Exchange<E>) -> Self {
+    pub(super) fn new(exchange: StreamedExchange<E>) -> Self {
         let (mut first, mut again, mut plain) = (Vec::new(), Vec::new(), Vec::new());
         let is_added = |(name, value): &&(String, String)| hpack::known(name, value).is_none();
         let added = exchange.fields.iter().filter(is_added).count();
@@ -203,7 +203,7 @@ mod tests {
             body: b"hello".to_vec(),
             ..HttpRequest::get("h:1", "/a?b")
         };
-        let exchange = H2Exchange::new(&request, false, Expect::default()).unwrap();
+        let exchange = StreamedExchange::new(&request, false, Expect::default()).unwrap();
         let expected = exchange.fields.clone();
         let names: Vec<_> = expected.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(
@@ -233,7 +233,7 @@ mod tests {
                 headers: vec![(name.into(), value.into())],
                 ..HttpRequest::get("h", "/")
             };
-            let result = H2Exchange::new(&request, true, Expect::default());
+            let result = StreamedExchange::new(&request, true, Expect::default());
             assert_eq!(result, Err(ForbiddenField(name.into())));
         }
     }

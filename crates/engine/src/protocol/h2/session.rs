@@ -3,7 +3,7 @@
 use super::conn::H2Conn;
 use super::content::{Content, Plain};
 use super::frame::{self, put_header, put_number, put_setting};
-use super::request::{H2Exchange, Prepared};
+use super::request::{Prepared, StreamedExchange};
 use super::text::Heads;
 use crate::protocol::{
     AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, Limits, NextSend, Session, Tag,
@@ -55,7 +55,7 @@ impl<C: Content> Setup<C> {
 impl<C: Content<State: Default>> H2<C> {
     /// `exchanges` must not be empty; `window` is that of each stream, in bytes, at least 1 and at most
     /// [`MOST_WINDOW`](super::MOST_WINDOW). A connection has the same, or 65,535 if that is more: HTTP/2 has no less.
-    pub fn new(exchanges: Vec<H2Exchange<C::Expect>>, limits: Limits, window: u32) -> Self {
+    pub fn new(exchanges: Vec<StreamedExchange<C::Expect>>, limits: Limits, window: u32) -> Self {
         assert!(!exchanges.is_empty(), "at least one request is needed");
         let exchanges: Vec<_> = exchanges.into_iter().map(Prepared::new).collect();
         Self {

@@ -50,6 +50,8 @@ pub(in crate::protocol) struct Streams<R> {
     pub(in crate::protocol) open: u32,
 }
 
+/// From this stream on a connection is replaced: numbers end at 2^31 − 1.
+pub(in crate::protocol) const LAST_STREAM: u32 = 0x7fff_0000;
 /// In `order`: not open any more.
 const GONE: u32 = u32::MAX;
 /// The most streams given up that are remembered, for each connection. What comes for an older one breaks the protocol.

@@ -3,9 +3,9 @@
 use super::control::{Control, Incoming, News};
 use super::frame;
 use super::request::frames;
-use super::shared::{Shared, StreamState};
+use super::shared::{AnswerStream, Shared};
 use crate::protocol::h2::content::{Content, Plain};
-use crate::protocol::h2::streams::{StreamState as Found, Streams};
+use crate::protocol::h2::streams::{LAST_STREAM, StreamState, Streams};
 use crate::protocol::{Events, Fault, Mismatch, Tag};
 use bytes::Bytes;
 use quinn_proto::{
@@ -13,11 +13,6 @@ use quinn_proto::{
     StreamEvent, StreamId, VarInt, WriteError,
 };
 use std::time::Instant;
-
-/// From this stream on a connection is replaced, as over HTTP/2.
-const LAST_STREAM: u32 = 0x7fff_0000;
-/// The most streams of a server that are read: three are of use.
-const MOST_INCOMING: usize = 32;
 
 /// State of a connection.
 #[derive(Debug)]
@@ -40,7 +35,7 @@ pub(super) struct OpenConn<C: Content> {
     slot: u32,
     pub(super) streams: Streams<C::Reading>,
     /// By place: the state of the stream's frames, and what has not been sent of its request.
-    states: Vec<StreamState>,
+    states: Vec<AnswerStream>,
     unsent: Vec<Bytes>,
     /// The stream of the next request; none while the server allows no more.
     next: Option<StreamId>,
@@ -70,7 +65,7 @@ impl<C: Content> std::fmt::Debug for OpenConn<C> {
     }
 }
 
-/// StreamEnd of an answer's stream.
+/// How the stream of an answer ended.
 enum StreamEnd {
     /// By the server, in order.
     Whole,
@@ -128,7 +123,7 @@ impl<C: Content> OpenConn<C> {
         self.asked = self.asked.wrapping_add(1);
         let (place, _) = self.streams.open(tag, exchange, 0);
         if place >= self.states.len() {
-            self.states.resize_with(place + 1, StreamState::default);
+            self.states.resize_with(place + 1, AnswerStream::default);
             self.unsent.resize_with(place + 1, Bytes::new);
         }
         self.states[place].clear();
@@ -204,7 +199,7 @@ impl<C: Content> OpenConn<C> {
             match event {
                 Event::Connected => {
                     self.ready = true;
-                    self.resumed = shared.handshakes.is_resumed();
+                    self.resumed = !shared.connector.take_full_handshake();
                     events.secured(self.resumed);
                     if let Some(id) = self.quic.streams().open(Dir::Uni) {
                         let _ = self.quic.send_stream(id).write(&frame::greeting());
@@ -215,9 +210,6 @@ impl<C: Content> OpenConn<C> {
                 Event::ConnectionLost { reason } => return self.lost(&reason, events),
                 Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
                     while let Some(id) = self.quic.streams().accept(Dir::Uni) {
-                        if self.incoming.len() == MOST_INCOMING {
-                            return Err(Fault::Malformed("more than 32 streams of its own"));
-                        }
                         self.incoming.push(Incoming::new(id));
                         self.hear(id, shared, events)?;
                     }
@@ -227,7 +219,7 @@ impl<C: Content> OpenConn<C> {
                     Dir::Uni => self.hear(id, shared, events)?,
                 },
                 Event::Stream(StreamEvent::Writable { id } | StreamEvent::Stopped { id, .. }) => {
-                    if let Found::Open(place) = self.streams.find(number(id))
+                    if let StreamState::Open(place) = self.streams.find(number(id))
                         && !self.unsent[place].is_empty()
                     {
                         self.send(place);
@@ -267,7 +259,7 @@ impl<C: Content> OpenConn<C> {
         shared: &mut Shared<C>,
         events: &mut impl Events<Tag>,
     ) -> Result<(), Fault> {
-        let Found::Open(place) = self.streams.find(number(id)) else {
+        let StreamState::Open(place) = self.streams.find(number(id)) else {
             return Ok(());
         };
         let answer = &mut self.streams.get(place).answer;

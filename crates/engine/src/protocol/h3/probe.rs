@@ -1,4 +1,4 @@
-//! One connection before a load, so that what cannot work is said before it and in one line.
+//! Probe of a server before a load: one QUIC handshake, whose failure is reported in one line.
 
 use super::conn::OpenConn;
 use super::session::QuicSide;

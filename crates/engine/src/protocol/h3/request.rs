@@ -2,7 +2,7 @@
 
 use super::{frame, qpack};
 use crate::protocol::h2::text::{DIFFERS, HeadParts, field, forbids, is_host};
-use crate::protocol::h2::{H2Exchange, Wanted};
+use crate::protocol::h2::{StreamedExchange, Wanted};
 use bytes::Bytes;
 
 /// An exchange as it goes over a stream.
@@ -15,7 +15,7 @@ pub(super) struct Prepared<E> {
 }
 
 impl<E> Prepared<E> {
-    pub(super) fn new(exchange: H2Exchange<E>) -> Self {
+    pub(super) fn new(exchange: StreamedExchange<E>) -> Self {
         let mut section = Vec::new();
         qpack::begin(&mut section);
         for (name, value) in exchange.fields() {
@@ -150,7 +150,7 @@ mod tests {
             body: b"hello".to_vec(),
             ..HttpRequest::get("h:1", "/a?b")
         };
-        let exchange = H2Exchange::new(&request, true, Expect::default()).unwrap();
+        let exchange = StreamedExchange::new(&request, true, Expect::default()).unwrap();
         assert_eq!(
             fields(&Prepared::new(exchange).frames),
             ":method=POST|:scheme=https|:authority=h:1|:path=/a?b|x-one=1|content-length=5|hello"

@@ -4,7 +4,7 @@ use super::conn::{H3Conn, OpenConn};
 use super::request::{Heads, Prepared};
 use super::shared::Shared;
 use crate::clock::{self, Nanos};
-use crate::protocol::h2::H2Exchange;
+use crate::protocol::h2::StreamedExchange;
 use crate::protocol::h2::content::{Content, Plain};
 use crate::protocol::tls::{Connector, TlsInvalid};
 use crate::protocol::{
@@ -30,7 +30,6 @@ pub struct H3<C: Content = Plain> {
     shared: Shared<C>,
     quic: QuicSide,
     tls: Tls,
-    connector: Connector,
     seen: Quic,
     /// The fewest streams that a server has allowed on a connection.
     allowed: u32,
@@ -67,12 +66,12 @@ impl QuicSide {
         remote: SocketAddr,
         window: u32,
     ) -> Result<Self, TlsInvalid> {
-        let crypto = QuicClientConfig::try_from(connector.config()).map_err(|_| {
-            TlsInvalid::Other(
-                "QUIC has TLS 1.3 only, and needs TLS_AES_128_GCM_SHA256 among its cipher suites"
-                    .into(),
-            )
-        })?;
+        // The library panics without TLS 1.3.
+        if !connector.offers_tls13() {
+            return Err(TlsInvalid::without_tls13());
+        }
+        let crypto = QuicClientConfig::try_from(connector.config())
+            .map_err(|_| TlsInvalid::without_tls13())?;
         let mut transport = TransportConfig::default();
         transport
             .max_concurrent_bidi_streams(VarInt::from_u32(0))
@@ -147,7 +146,6 @@ impl<C: Content> H3<C> {
                 alpn: Some("h3".into()),
                 ..Tls::default()
             },
-            connector: connector.clone(),
             seen: Quic::default(),
             allowed: u32::MAX,
             memory: Vec::new(),
@@ -179,7 +177,7 @@ impl<C: Content<State: Default>> H3<C> {
     /// # Errors
     /// When TLS cannot be spoken as the connector says over QUIC.
     pub(crate) fn new(
-        exchanges: Vec<H2Exchange<C::Expect>>,
+        exchanges: Vec<StreamedExchange<C::Expect>>,
         limits: Limits,
         window: u32,
         (connector, remote): (&Connector, SocketAddr),
@@ -361,8 +359,8 @@ impl<C: Content> Session for H3<C> {
 
     fn tls(&mut self) -> Option<Tls> {
         let mut tls = std::mem::take(&mut self.tls);
-        tls.certificate = self.connector.certificate();
-        tls.verified = self.connector.verifies();
+        tls.certificate = self.shared.connector.certificate();
+        tls.verified = self.shared.connector.verifies();
         Some(tls)
     }
 

@@ -4,7 +4,7 @@ use super::qpack;
 use super::reader::{FrameReader, Piece};
 use super::request::{Heads, Prepared};
 use crate::protocol::h2::content::{Content, HeaderSection};
-use crate::protocol::h2::head::H2Head;
+use crate::protocol::h2::head::ResponseHead;
 use crate::protocol::h2::hpack::HpackError;
 use crate::protocol::h2::reception::{Reception, Section};
 use crate::protocol::tls::Connector;
@@ -28,28 +28,11 @@ pub(super) struct Shared<C: Content> {
     /// again: those decoded last, of answers and of trailers.
     known: [KnownSection<C::Fields>; 2],
     decoder: qpack::Decoder,
-    /// Handshakes of QUIC.
-    pub(super) handshakes: HandshakeCount,
+    /// TLS of the worker's connections.
+    pub(super) connector: Connector,
     /// Memory for a section that came in parts, and for one that is sent.
     joined: Vec<u8>,
     pub(super) section: Vec<u8>,
-}
-
-/// Tells which handshakes resumed an earlier session: those without a certificate, of which QUIC's state says nothing.
-#[derive(Debug)]
-pub(super) struct HandshakeCount {
-    connector: Connector,
-    /// Full ones that were counted.
-    full: u64,
-}
-
-impl HandshakeCount {
-    /// A handshake is done. Has it resumed a session? Of several at once this may be another's answer.
-    pub(super) fn is_resumed(&mut self) -> bool {
-        let full = self.connector.full_handshakes() > self.full;
-        self.full += u64::from(full);
-        !full
-    }
 }
 
 #[derive(Debug, Default)]
@@ -58,15 +41,15 @@ struct KnownSection<F> {
     section: HeaderSection<F>,
 }
 
-/// State of a stream beside that of its answer.
+/// Progress of an answer in the frames of its stream.
 #[derive(Debug, Default)]
-pub(super) struct StreamState {
+pub(super) struct AnswerStream {
     pub(super) frames: FrameReader,
     trailers: bool,
     interim: u32,
 }
 
-impl StreamState {
+impl AnswerStream {
     /// Begins anew, for another request.
     pub(super) fn clear(&mut self) {
         self.frames.clear();
@@ -88,10 +71,7 @@ impl<C: Content> Shared<C> {
             limits,
             state,
             heads: HeadBytes::default(),
-            handshakes: HandshakeCount {
-                connector: connector.clone(),
-                full: 0,
-            },
+            connector: connector.clone(),
             known: Default::default(),
             decoder: qpack::Decoder::default(),
             joined: Vec::new(),
@@ -105,7 +85,7 @@ impl<C: Content> Shared<C> {
     /// When they break the protocol: the connection cannot be used any further.
     pub(super) fn take(
         &mut self,
-        stream: &mut StreamState,
+        stream: &mut AnswerStream,
         answer: &mut Reception<C::Reading>,
         bytes: &[u8],
     ) -> Result<Option<Fault>, Fault> {
@@ -150,8 +130,8 @@ impl<C: Content> Shared<C> {
     fn headed(
         &mut self,
         kind: usize,
-        head: H2Head,
-        stream: &mut StreamState,
+        head: ResponseHead,
+        stream: &mut AnswerStream,
         answer: &mut Reception<C::Reading>,
     ) -> Option<Fault> {
         // Trailers end their stream: what comes after them is refused.
@@ -171,7 +151,7 @@ impl<C: Content> Shared<C> {
     }
 
     /// Decodes a section of this kind, and gives its HTTP part. Its other fields are in `known` after that.
-    fn section(&mut self, kind: usize, section: &[u8]) -> Result<H2Head, Fault> {
+    fn section(&mut self, kind: usize, section: &[u8]) -> Result<ResponseHead, Fault> {
         let known = &mut self.known[kind];
         if section.is_empty() || known.bytes != section {
             known.bytes.clear();

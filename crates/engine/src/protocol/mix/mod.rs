@@ -42,7 +42,7 @@ pub use judge::{Expected, JsonPath, JsonValue};
 pub use kind::MixConn;
 pub use order::{CYCLE, Shares, exact_shares};
 pub(crate) use over_h2::over_h3;
-pub use over_h2::{Carried, MixH2, OverH2, over_h2};
+pub use over_h2::{Carried, MixStreams, OverStreams, over_h2};
 pub use own::{Own, ResponsePart};
 pub use recorded::{Recorded, RecordedRequest};
 pub use schema::Schema;
@@ -108,7 +108,7 @@ pub struct Mix {
     /// HTTP/2 options; None: HTTP/1.1. The load's `pipeline` is the number of streams in flight on each connection.
     /// See [`Mix::speak_http2`].
     #[serde(default)]
-    pub http2: Option<MixH2>,
+    pub http2: Option<MixStreams>,
 }
 
 impl Mix {

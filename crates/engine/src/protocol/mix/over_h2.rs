@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 
 /// How HTTP/2, or HTTP/3, is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MixH2 {
+pub struct MixStreams {
     /// The window of each stream and of each connection, in bytes, at least 1 and at most 2^31 − 1; a connection has at
     /// least 65,535.
     pub window: u32,
@@ -53,7 +53,7 @@ pub trait Carried: Session<Token = Fifo, Conn: Debug> + Debug + 'static {
 
 /// The requests of `S` over HTTP/2.
 #[derive(Debug)]
-pub struct OverH2<S>(PhantomData<S>);
+pub struct OverStreams<S>(PhantomData<S>);
 
 /// State of a stream. The next stream in its place uses its memory again.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl Events<Fifo> for Unheard {
     fn closing(&mut self) {}
 }
 
-impl<S: Carried> Content for OverH2<S> {
+impl<S: Carried> Content for OverStreams<S> {
     type Expect = ();
     type Fields = TextSection;
     type Reading = Streamed<S::Conn>;
@@ -285,8 +285,8 @@ impl Carried for Users {
 }
 
 /// Returns `session`, which sends the requests of `mix`, over HTTP/2.
-pub fn over_h2<S: Carried>(session: S, mix: &Mix) -> H2<OverH2<S>> {
-    let how = mix.http2.unwrap_or(MixH2 {
+pub fn over_h2<S: Carried>(session: S, mix: &Mix) -> H2<OverStreams<S>> {
+    let how = mix.http2.unwrap_or(MixStreams {
         window: WINDOW,
         secure: false,
         http3: false,
@@ -306,7 +306,7 @@ pub(crate) fn over_h3<S: Carried>(
     session: S,
     mix: &Mix,
     over: (&Connector, SocketAddr),
-) -> Result<H3<OverH2<S>>, TlsInvalid> {
+) -> Result<H3<OverStreams<S>>, TlsInvalid> {
     let window = mix.http2.map_or(WINDOW, |how| how.window);
     let mut heads = h3::Heads::default();
     for request in &mix.requests {
@@ -316,11 +316,11 @@ pub(crate) fn over_h3<S: Carried>(
 }
 
 impl Mix {
-    /// The same over HTTP/2, or HTTP/3.
+    /// Sends the requests of the mix over HTTP/2 or HTTP/3.
     ///
     /// # Errors
     /// A request has a field that HTTP/2 has no place for.
-    pub fn speak_http2(&mut self, how: MixH2) -> Result<(), ForbiddenField> {
+    pub fn speak_http2(&mut self, how: MixStreams) -> Result<(), ForbiddenField> {
         for request in &self.requests {
             for (name, value) in &request.headers {
                 let value = super::template::constant(value);

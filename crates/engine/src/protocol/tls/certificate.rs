@@ -29,8 +29,8 @@ pub(super) struct Verifier {
     pub(super) seen: OnceLock<CertificateDer<'static>>,
     /// Why a certificate was refused first. QUIC says only that one was.
     refused: OnceLock<CertificateError>,
-    /// How often it was asked.
-    asked: AtomicU64,
+    /// Full handshakes that nobody has [taken](Self::take_full_handshake) note of.
+    full: AtomicU64,
 }
 
 impl Verifier {
@@ -45,7 +45,7 @@ impl Verifier {
             pinned,
             seen: OnceLock::new(),
             refused: OnceLock::new(),
-            asked: AtomicU64::new(0),
+            full: AtomicU64::new(0),
         }
     }
 
@@ -59,9 +59,12 @@ impl Verifier {
         key(self.seen.get()?)
     }
 
-    /// How often a server has shown its certificate: once for each full handshake, and not in one that resumes a session.
-    pub(super) fn asked(&self) -> u64 {
-        self.asked.load(Ordering::Relaxed)
+    /// A handshake is done: was it a full one? A server shows its certificate in each of those, and not when a session is
+    /// resumed. Of handshakes at the same moment the answer may be another's, so that only their numbers are right.
+    pub(super) fn take_full_handshake(&self) -> bool {
+        let less = |n: u64| n.checked_sub(1);
+        let order = Ordering::Relaxed;
+        self.full.fetch_update(order, order, less).is_ok()
     }
 
     /// Why a certificate was refused, if one was.
@@ -114,7 +117,7 @@ impl ServerCertVerifier for Verifier {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.full.fetch_add(1, Ordering::Relaxed);
         self.seen
             .get_or_init(|| CertificateDer::from(certificate.to_vec()));
         let Some(trust) = &self.trust else {

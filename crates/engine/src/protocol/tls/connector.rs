@@ -56,6 +56,14 @@ impl Default for TlsOptions {
     }
 }
 
+impl TlsInvalid {
+    /// QUIC cannot be spoken with the versions and cipher suites that the user allows.
+    pub(in crate::protocol) fn without_tls13() -> Self {
+        let why = "QUIC has TLS 1.3 only, and needs TLS_AES_128_GCM_SHA256 among its cipher suites";
+        Self::Other(why.into())
+    }
+}
+
 impl TlsOptions {
     /// Are they for QUIC, to speak HTTP/3?
     #[must_use]
@@ -105,6 +113,8 @@ pub(crate) struct Connector {
     pub(super) verifier: Arc<Verifier>,
     pub(super) client: Arc<ClientCertificate>,
     resumption: bool,
+    /// TLS 1.3 is among the versions that are offered.
+    tls13: bool,
 }
 
 impl Connector {
@@ -146,6 +156,7 @@ impl Connector {
             verifier,
             client,
             resumption: options.resumption,
+            tls13: versions.contains(&&rustls::version::TLS13),
         })
     }
 
@@ -159,9 +170,14 @@ impl Connector {
         self.verifier.certificate()
     }
 
-    /// How many full handshakes there were, or were begun.
-    pub(in crate::protocol) fn full_handshakes(&self) -> u64 {
-        self.verifier.asked()
+    /// A handshake of QUIC, whose state does not say it, is done: was it a full one?
+    pub(in crate::protocol) fn take_full_handshake(&self) -> bool {
+        self.verifier.take_full_handshake()
+    }
+
+    /// Is TLS 1.3 offered, the only version that QUIC has?
+    pub(in crate::protocol) fn offers_tls13(&self) -> bool {
+        self.tls13
     }
 
     /// Are certificates checked?
@@ -169,7 +185,7 @@ impl Connector {
         self.verifier.verifies()
     }
 
-    /// Why the last certificate was refused that was, if any.
+    /// Why a certificate was refused first, if one was.
     pub(in crate::protocol) fn refused(&self) -> Option<ProbeError> {
         let why = self.verifier.refused()?;
         Some(super::probe::certificate(&why, self))
@@ -192,7 +208,10 @@ impl Connector {
 /// The first option that cannot be carried out.
 pub fn client_config(options: &TlsOptions) -> Result<(Arc<ClientConfig>, String), TlsInvalid> {
     let connector = Connector::new(options)?;
-    Ok((connector.config(), connector.server_name()))
+    match connector.offers_tls13() {
+        true => Ok((connector.config(), connector.server_name())),
+        false => Err(TlsInvalid::without_tls13()),
+    }
 }
 
 /// *ring*: it needs a C compiler and nothing else to build. aws-lc-rs would add the post-quantum groups.

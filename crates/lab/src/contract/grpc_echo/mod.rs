@@ -15,7 +15,7 @@ use asking::payload;
 use prony_engine::protocol::grpc::{Call, GrpcExpect, GrpcStatus};
 use prony_engine::protocol::h2::{self, H2ProbeError, WINDOW};
 use prony_engine::protocol::{Expect, Limits};
-use prony_engine::{Dialogue, H2Requests, Target};
+use prony_engine::{Dialogue, StreamedRequests, Target};
 use prost::Message;
 
 use super::{Act, Depth, Visit};
@@ -161,7 +161,7 @@ pub(super) fn dialogue(visit: &mut Visit<'_>) -> Dialogue {
         let exchange = call.exchange(&authority, false, expect);
         exchange.expect("a call without metadata")
     });
-    Dialogue::Grpc(Box::new(H2Requests {
+    Dialogue::Grpc(Box::new(StreamedRequests {
         exchanges: exchanges.collect(),
         limits: Limits::default(),
         window: WINDOW,

@@ -4,7 +4,7 @@ use super::line::VerifyConnection;
 use super::{How, REPEATS, SendMode, SessionResults, Told, Tried, count_from};
 use prony_engine::Target;
 use prony_engine::protocol::h2::H2;
-use prony_engine::protocol::mix::{OverH2, Users, over_h2};
+use prony_engine::protocol::mix::{OverStreams, Users, over_h2};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::protocol::{Mix, Session};
 use std::io;
@@ -21,7 +21,7 @@ impl Several for Users {
     }
 }
 
-impl Several for H2<OverH2<Users>> {
+impl Several for H2<OverStreams<Users>> {
     fn users(&mut self) -> &mut Users {
         self.state()
     }

@@ -1,15 +1,13 @@
 //! Frames that are parts of answers: header sections, and bodies.
 
-use super::{
-    Data, H2Conn, HeaderBlock, KNOWN_BLOCK, LAST_STREAM, MOST_CONTINUATIONS, SIZE, STREAM, Turn,
-};
+use super::{Data, H2Conn, HeaderBlock, KNOWN_BLOCK, MOST_CONTINUATIONS, SIZE, STREAM, Turn};
 use crate::protocol::h2::content::{Content, HeaderSection};
 use crate::protocol::h2::frame::{self, FrameHeader, put_number};
-use crate::protocol::h2::head::H2Head;
+use crate::protocol::h2::head::ResponseHead;
 use crate::protocol::h2::hpack::HpackError;
 use crate::protocol::h2::reception::Section;
 use crate::protocol::h2::session::Setup;
-use crate::protocol::h2::streams::StreamState;
+use crate::protocol::h2::streams::{LAST_STREAM, StreamState};
 use crate::protocol::{Events, Fault, Mismatch, Tag};
 
 impl<C: Content> H2Conn<C> {
@@ -128,7 +126,7 @@ impl<C: Content> H2Conn<C> {
         h2: &Setup<C>,
         block: &[u8],
         kind: usize,
-    ) -> Result<H2Head, Fault> {
+    ) -> Result<ResponseHead, Fault> {
         let known = &mut self.known[kind];
         if known.version == self.decoder.version() && !block.is_empty() && known.bytes == block {
             return Ok(known.section.head);

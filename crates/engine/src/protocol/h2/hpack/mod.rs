@@ -273,7 +273,7 @@ pub(in crate::protocol) fn put_string(text: impl AsRef<[u8]>, out: &mut Vec<u8>)
     out.extend_from_slice(text);
 }
 
-/// Appends an integer, with `prefix` bits of it in the first byte beside `bits`.
+/// Appends an integer with a prefix of this many bits (RFC 7541, 5.1); `bits` are the other bits of the first byte.
 pub(in crate::protocol) fn put_integer(value: usize, prefix: u32, bits: u8, out: &mut Vec<u8>) {
     let mask = (1 << prefix) - 1;
     if value < mask {
