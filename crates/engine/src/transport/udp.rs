@@ -99,11 +99,11 @@ impl Transport for Udp {
             if flags & !(libc::EPOLLOUT as u32) == 0 {
                 continue;
             }
-            let (n, segment, at) = receive(fd, &mut self.buffer[HEADER..], &mut self.stamps);
-            let at = match self.out.came {
-                Came::Read => clock::now(),
-                Came::Stamped => at,
+            let stamps = match self.out.came {
+                Came::Read => None,
+                Came::Stamped => Some(&mut self.stamps),
             };
+            let (n, segment, at) = receive(fd, &mut self.buffer[HEADER..], stamps);
             match n {
                 // A datagram without any bytes is none of QUIC.
                 0 => {}
@@ -288,8 +288,12 @@ fn send(fd: RawFd, bytes: &[u8], segment: Option<u16>) -> io::Result<()> {
 }
 
 /// Receives once: the number of bytes, negative after an error; the length of each datagram, 0 for one alone; and when they
-/// came.
-fn receive(fd: RawFd, buffer: &mut [u8], stamps: &mut Stamps) -> (isize, usize, clock::Nanos) {
+/// came, by the kernel's time stamps if there are `stamps`, or else when they were read.
+fn receive(
+    fd: RawFd,
+    buffer: &mut [u8],
+    stamps: Option<&mut Stamps>,
+) -> (isize, usize, clock::Nanos) {
     const CONTROL: usize = 2 * ROOM + size_of::<libc::timespec>();
     let mut control = [0_usize; CONTROL / size_of::<usize>()];
     let (n, control) = stamp::message(fd, buffer, &mut control);
@@ -297,7 +301,8 @@ fn receive(fd: RawFd, buffer: &mut [u8], stamps: &mut Stamps) -> (isize, usize, 
         return (n, 0, clock::now());
     }
     let segment = stamp::number(control, libc::SOL_UDP, libc::UDP_GRO).unwrap_or(0);
-    (n, segment as usize, stamps.now(control))
+    let at = stamps.map_or_else(clock::now, |stamps| stamps.now(control));
+    (n, segment as usize, at)
 }
 
 #[cfg(test)]
