@@ -9,6 +9,7 @@ use prony_engine::protocol::{Expect, HttpRequest, Limits};
 use prony_engine::{
     Control, Detail, Dialogue, Nanos, Plan, StreamedRequests, Target, available, clock, run,
 };
+use prony_record::load::Protocol;
 use prony_record::{Observation, Transport, Window};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -69,14 +70,18 @@ pub fn http(address: SocketAddr) -> Dialogue {
     Dialogue::http(&request(address), echoed())
 }
 
-/// The same over HTTP/2, over TLS or not.
-pub fn h2(address: SocketAddr, secure: bool) -> Dialogue {
-    let exchange = StreamedExchange::new(&request(address), secure, echoed());
-    Dialogue::H2(Box::new(StreamedRequests {
+/// The same over HTTP/2 or HTTP/3.
+pub fn streams(address: SocketAddr, over: Protocol) -> Dialogue {
+    let exchange = StreamedExchange::new(&request(address), over.is_tls(), echoed());
+    let requests = Box::new(StreamedRequests {
         exchanges: vec![exchange.expect("it has no fields of its own")],
         limits: Limits::default(),
         window: WINDOW,
-    }))
+    });
+    match over {
+        Protocol::H3 => Dialogue::H3(requests),
+        _ => Dialogue::H2(requests),
+    }
 }
 
 /// Returns the answer that prony's own servers must give.

@@ -60,6 +60,7 @@ Examples:
   prony-benches memory --connections 5000      where fewer file descriptors are available
   prony-benches memory --over tls --connections 2000
   prony-benches memory --over h2c              per stream in flight
+  prony-benches memory --over h3 --each --connections 2000
   prony-benches all > figures.txt              everything; progress goes to standard error
 
 Servers run on the first CPU that this program may use, clients on the second, all on loopback.
@@ -103,9 +104,12 @@ enum What {
     SendDelay,
     /// Memory per connection at 10,000 connections
     Memory {
-        /// Over TLS instead, or per stream of HTTP/2, which wait on 10 connections: tls, h2c or h2
+        /// Over TLS instead, or per stream of HTTP/2 or HTTP/3, in flight on 10 connections: tls, h2c, h2 or h3
         #[arg(long)]
         over: Option<Protocol>,
+        /// Over HTTP/2 and HTTP/3 too per connection, each with one request in flight
+        #[arg(long)]
+        each: bool,
     },
     /// Reported percentiles, compared with those that a scripted server implies
     Truth,
@@ -318,8 +322,8 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     }
     if all || matches!(cli.what, What::Memory { .. }) {
         let over = match cli.what {
-            What::Memory { over } => over.unwrap_or(Protocol::Plain),
-            _ => Protocol::Plain,
+            What::Memory { over, each } => (over.unwrap_or(Protocol::Plain), each),
+            _ => (Protocol::Plain, false),
         };
         bench.run("memory", |rig| {
             memory::run(rig, rounds(3), seconds(3.0), cli.connections, over)

@@ -4,8 +4,9 @@
 use crate::child::Child;
 use crate::error::{Error, Result};
 use prony_lab::contract::Certificate;
+use prony_record::load::Protocol;
 use prony_reference::clockwork::{self, ReplyScript, Stall};
-use prony_reference::{Contract, Layers, ceiling};
+use prony_reference::{Contract, Layers, ceiling, http3};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -81,22 +82,21 @@ impl Ceiling {
     /// # Errors
     /// When it does not start.
     pub fn start_with(contract: Contract, cpu: usize) -> Result<Self> {
-        Self::start_over(contract, false, None, cpu)
+        Self::start_over(contract, (Protocol::Plain, None), cpu)
     }
 
-    /// The same over HTTP/2, or over TLS with this certificate.
+    /// The same over another protocol, with the certificate that it needs; over HTTP/3 by another server.
     ///
     /// # Errors
     /// When it does not start.
     pub fn start_over(
         contract: Contract,
-        http2: bool,
-        certificate: Option<&Certificate>,
+        (over, certificate): (Protocol, Option<&Certificate>),
         cpu: usize,
     ) -> Result<Self> {
         let mut command = ourselves("serve")?;
         command.arg(contract.to_string());
-        spoken(http2, certificate, &mut command);
+        spoken(over, certificate, &mut command);
         let (child, ready) = start(command, cpu)?;
         Ok(Self {
             address: ready.address,
@@ -141,9 +141,17 @@ impl Ceiling {
 /// # Errors
 /// When it cannot listen or serve.
 pub fn serve_ceiling(contract: Contract, busy: Duration, spoken: &SpokenArgs) -> Result<()> {
+    if spoken.over == Protocol::H3 {
+        let server = http3::Http3Server::bind(loopback(), 1, busy, &spoken.layers())?;
+        say(&Ready {
+            address: server.local_addr(),
+            origin_ns: 0,
+        })?;
+        return Ok(server.run()?);
+    }
     let server = ceiling::Server::bind(&ceiling::Options {
         contract,
-        over: spoken.over(),
+        over: spoken.layers(),
         busy,
         ..ceiling::Options::new(loopback())
     })?;
@@ -163,9 +171,9 @@ pub struct Clockworks<'a> {
     pub script: ReplyScript,
     /// Bytes of an echo's request.
     pub message: NonZeroUsize,
-    /// Whether HTTP is spoken as HTTP/2.
-    pub http2: bool,
-    /// TLS, with this certificate.
+    /// Protocol of HTTP.
+    pub over: Protocol,
+    /// Its certificate, where it needs one.
     pub certificate: Option<&'a Certificate>,
 }
 
@@ -191,7 +199,7 @@ impl Clockwork {
             .args(["--delay", &what.script.delay.to_string()])
             .args(["--seed", &what.script.seed.to_string()])
             .args(["--message", &what.message.to_string()]);
-        spoken(what.http2, what.certificate, &mut command);
+        spoken(what.over, what.certificate, &mut command);
         if what.script.queue {
             command.arg("--queue");
         }
@@ -240,8 +248,8 @@ pub struct ClockworkArgs {
 /// Protocols that a server speaks, as options on its command line.
 #[derive(Debug, clap::Args)]
 pub struct SpokenArgs {
-    #[arg(long)]
-    http2: bool,
+    #[arg(long, default_value = "plain")]
+    over: Protocol,
     #[arg(long, requires = "key")]
     cert: Option<PathBuf>,
     #[arg(long)]
@@ -249,19 +257,17 @@ pub struct SpokenArgs {
 }
 
 impl SpokenArgs {
-    fn over(&self) -> Layers {
+    fn layers(&self) -> Layers {
         Layers {
-            http2: self.http2,
+            http2: self.over.is_http2(),
             tls: self.cert.clone().zip(self.key.clone()),
         }
     }
 }
 
 /// Says on a server's command line what it speaks.
-fn spoken(http2: bool, certificate: Option<&Certificate>, command: &mut Command) {
-    if http2 {
-        command.arg("--http2");
-    }
+fn spoken(over: Protocol, certificate: Option<&Certificate>, command: &mut Command) {
+    command.args(["--over", over.word()]);
     if let Some(certificate) = certificate {
         command.arg("--cert").arg(certificate.path());
         command.arg("--key").arg(certificate.key_path());
@@ -283,7 +289,8 @@ pub fn serve_clockwork(args: &ClockworkArgs) -> Result<()> {
             seed: args.seed,
         },
         message: Some(args.message),
-        over: args.spoken.over(),
+        over: args.spoken.layers(),
+        http3: args.spoken.over == Protocol::H3,
         note: true,
         ..clockwork::Options::new(loopback())
     })?;

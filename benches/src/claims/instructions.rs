@@ -13,7 +13,7 @@ use crate::prony;
 use crate::server::Ceiling;
 use crate::table::Table;
 use prony_lab::contract::Certificate;
-use prony_record::load::KeyKind;
+use prony_record::load::{KeyKind, Protocol};
 use prony_reference::Contract;
 use serde::Serialize;
 use std::fmt;
@@ -75,15 +75,17 @@ pub fn run(rig: Rig, before: &Path, only: &[String], rounds: u32) -> Result<Inst
     let scratch = tempfile::tempdir().map_err(Error::io("cannot make a temporary folder"))?;
     let certificate =
         Certificate::below(scratch.path(), KeyKind::EcdsaP256).map_err(Error::Unusable)?;
-    for (contract, scheme, path, certificate) in [
-        (Contract::TcpEcho, "tcp", "", None),
-        (Contract::HttpEcho, "http", load::PATH, None),
-        (Contract::HttpEcho, "https", load::PATH, Some(&certificate)),
+    for (contract, scheme, path, over) in [
+        (Contract::TcpEcho, "tcp", "", Protocol::Plain),
+        (Contract::HttpEcho, "http", load::PATH, Protocol::Plain),
+        (Contract::HttpEcho, "h2c", load::PATH, Protocol::H2c),
+        (Contract::HttpEcho, "https", load::PATH, Protocol::Tls),
     ] {
+        let certificate = over.is_tls().then_some(&certificate);
         if !only.is_empty() && !only.iter().any(|it| it == scheme) {
             continue;
         }
-        let server = Ceiling::start_over(contract, false, certificate, rig.server)?;
+        let server = Ceiling::start_over(contract, (over, certificate), rig.server)?;
         let url = format!("{scheme}://{}{path}", server.address);
         let contract = format!("{contract} ({scheme})");
         for transport in TRANSPORTS {

@@ -56,13 +56,16 @@ struct Row {
 #[derive(Debug, Serialize)]
 pub struct Memory {
     over: String,
-    /// Connections, or streams over HTTP/2.
+    /// Streams are counted, on few connections.
+    streamed: bool,
+    /// Connections, or streams.
     connections: u32,
     rows: Vec<Row>,
 }
 
 /// Runs a generator process with few and one with `connections` connections, per transport and
-/// round. Over HTTP/2 there are [`FEW`] connections, and as many streams on them instead.
+/// round. Over HTTP/2 and HTTP/3 there are [`FEW`] connections, and as many streams on them instead, unless `each` connection
+/// is asked for.
 ///
 /// # Errors
 /// When not all `connections` can be opened, or not all of them are used.
@@ -71,7 +74,7 @@ pub fn run(
     rounds: u32,
     seconds: f64,
     connections: u32,
-    over: Protocol,
+    (over, each): (Protocol, bool),
 ) -> Result<Memory> {
     let limit =
         place::raise_open_files().map_err(Error::io("cannot raise the limit of open files"))?;
@@ -91,12 +94,17 @@ pub fn run(
     };
     let streams = connections / FEW;
     // Connections, and requests in flight on each.
-    let all = match over.is_http2() {
+    let streamed = over.has_streams() && !each;
+    let all = match streamed {
         true => (FEW, streams),
         false => (connections, 1),
     };
     let mut rows = Vec::new();
     for transport in load::transports() {
+        // Datagrams go one way only.
+        if over == Protocol::H3 && transport == Transport::IoUring {
+            continue;
+        }
         let mut samples = Vec::new();
         for round in 1..=rounds {
             eprintln!("memory: round {round} of {rounds}, {transport}");
@@ -117,6 +125,7 @@ pub fn run(
     }
     Ok(Memory {
         over: over.phrase().to_owned(),
+        streamed,
         connections: all.0 * all.1,
         rows,
     })
@@ -154,16 +163,16 @@ impl Bench {
         let (rig, seconds) = (self.rig, self.seconds);
         // A server of its own for each: no connection of the one before is still being closed, and the
         // addresses that it left in TIME_WAIT are not in the way.
-        let http2 = self.over.is_http2();
         let certificate = self.certificate.as_ref();
-        let server = Ceiling::start_over(Contract::HttpEcho, http2, certificate, rig.server)?;
+        let spoken = (self.over, certificate);
+        let server = Ceiling::start_over(Contract::HttpEcho, spoken, rig.server)?;
         let mut command = ourselves("generate")?;
         command
             .args(["--address", &server.address.to_string()])
             .args(["--connections", &connections.to_string()])
             .args(["--streams", &streams.to_string()])
             .args(["--seconds", &seconds.to_string()])
-            .args(["--protocol", self.over.word()]);
+            .args(["--over", self.over.word()]);
         if let Some(certificate) = certificate {
             command.arg("--ca").arg(certificate.path());
         }
@@ -215,20 +224,15 @@ pub fn generate(args: &GenerateArgs) -> Result<()> {
     };
     let rig = Rig::here().map_err(Error::io("cannot see the CPUs"))?;
     let mut plan = load::closed(args.address, args.connections, transport, rig);
-    if args.over.is_http2() {
-        plan.dialogue = load::h2(args.address, args.over.is_tls());
+    if args.over.has_streams() {
+        plan.dialogue = load::streams(args.address, args.over);
         plan.load.pipeline = args.streams;
     }
     if let Some(ca) = &args.ca {
         let ca = std::fs::read_to_string(ca).map_err(Error::io("cannot read the certificate"))?;
-        let alpn = if args.over.is_http2() {
-            "h2"
-        } else {
-            "http/1.1"
-        };
         plan.tls = Some(TlsOptions {
             ca: Some(ca),
-            alpn: vec![alpn.to_owned()],
+            alpn: vec![args.over.alpn().to_owned()],
             ..TlsOptions::default()
         });
     }
@@ -246,10 +250,13 @@ impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{}: peak resident memory of a fresh generator process (closed loop, every connection in use). Over\n\
-             HTTP/2 there are {FEW} connections, and what is counted are streams in flight. The kernel's own memory for\n\
-             sockets is not in it.",
-            self.over
+            "{}: peak resident memory of a fresh generator process (closed loop, every connection in use){}.\n\
+             The kernel's own memory for sockets is not in it.",
+            self.over,
+            match self.streamed {
+                true => format!(", by streams in flight on {FEW} connections"),
+                false => String::new(),
+            }
         )?;
         let many = format!("at {}, MiB", number(f64::from(self.connections), 0));
         let few = format!("at {FEW}, MiB");

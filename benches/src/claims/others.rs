@@ -9,6 +9,7 @@ use crate::place::{self, Rig};
 use crate::server::{Ceiling, Clockwork, Clockworks};
 use crate::spread::{Spread, number, show};
 use crate::table::Table;
+use prony_record::load::Protocol;
 use prony_reference::Contract;
 use prony_reference::clockwork::{Delay, ReplyScript, Stall};
 use rand::seq::SliceRandom;
@@ -205,7 +206,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Others> {
         contract: Contract::HttpEcho,
         script,
         message: NonZeroUsize::MIN,
-        http2: false,
+        over: Protocol::Plain,
         certificate: None,
     };
     let name = "answers after 1 ms, but stands still for 100 ms in every second";

@@ -3,7 +3,7 @@
 
 use crate::child::Child;
 use crate::claims::bare::{self, Exchange};
-use crate::claims::external::{self, Tool};
+use crate::claims::external::{self, Done, Tool};
 use crate::error::{Error, Result};
 use crate::load;
 use crate::place::{self, Rig};
@@ -22,12 +22,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Between two contestants: the server closes the connections of the one before meanwhile.
 const PAUSE: Duration = Duration::from_millis(100);
 /// A load that takes so much longer than it was told to has hung.
 const GRACE: Duration = Duration::from_secs(15);
+/// Connections that h2load makes at once, where handshakes are measured. The first datagrams of more would not fit into the
+/// buffer of the server's socket.
+const HANDSHAKES: u32 = 128;
 /// Looks whether the server is up, and between two of them.
 const LOOKS: u32 = 500;
 const LOOK: Duration = Duration::from_millis(10);
@@ -95,6 +98,13 @@ const HTTP2: [Case; 2] = [
     case("64 connections, 1 stream", 64, 1, false),
 ];
 
+/// Over HTTP/3: against h2load, oha and a bare loop.
+const HTTP3: [Case; 3] = [
+    HTTP2[0],
+    HTTP2[1],
+    case("handshakes, 64 connections", 64, 1, true),
+];
+
 /// Over WebSocket: against gcannon and a bare loop.
 const WS: [Case; 1] = [case("64 connections, 16 bytes", 64, 1, false)];
 
@@ -152,13 +162,20 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64, spoken: Spoken) -> Result<OverPe
     let (tools, cases) = match spoken {
         Spoken::Http(Protocol::Plain | Protocol::Tls) => (&[Tool::Wrk, Tool::Oha][..], &TLS[..]),
         Spoken::Http(Protocol::H2c | Protocol::H2) => (&[Tool::H2load][..], &HTTP2[..]),
-        Spoken::Http(Protocol::H3) => (&[][..], &HTTP2[..]),
+        Spoken::Http(Protocol::H3) => (&[Tool::H2load, Tool::Oha][..], &HTTP3[..]),
         Spoken::Ws => (&[Tool::Gcannon][..], &WS[..]),
+    };
+    let over = match spoken {
+        Spoken::Http(over) => over,
+        Spoken::Ws => Protocol::Plain,
     };
     let mut others = Vec::new();
     let mut missing = Vec::new();
     for &tool in tools {
         match tool.find() {
+            Some(program) if over == Protocol::H3 && !speaks_http3(tool, &program) => {
+                missing.push(format!("{} was built without HTTP/3", tool.name()));
+            }
             Some(program) => others.push(Other::Tool(tool, program)),
             None => missing.push(format!(
                 "{} is not installed (Debian: {})",
@@ -173,10 +190,6 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64, spoken: Spoken) -> Result<OverPe
         return Err(Error::Unusable(missing.join("; ")));
     }
     let scratch = tempfile::tempdir().map_err(Error::io("cannot make a temporary folder"))?;
-    let over = match spoken {
-        Spoken::Http(over) => over,
-        Spoken::Ws => Protocol::Plain,
-    };
     let certificate = match over.is_tls() {
         true => {
             Some(Certificate::below(scratch.path(), KeyKind::EcdsaP256).map_err(Error::Unusable)?)
@@ -209,6 +222,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64, spoken: Spoken) -> Result<OverPe
                     None => Some(bench.prony(*case, port)?),
                     // It resumes sessions, and cannot be told not to.
                     Some(Other::Tool(Tool::Oha, _)) if case.handshakes => continue,
+                    Some(Other::Bare) if case.handshakes => continue,
                     Some(Other::Tool(tool, program)) => {
                         Some(bench.tool(*tool, program, *case, port)?)
                     }
@@ -374,12 +388,24 @@ impl Bench {
 
     fn tool(&self, tool: Tool, program: &Path, case: Case, port: u16) -> Result<Sample> {
         let scheme = if self.over.is_tls() { "https" } else { "http" };
-        let mut command = command(tool, program, case, self.seconds);
-        command.arg(self.url(scheme, port));
-        let done = external::measure(tool, command, self.seconds, self.rig.client)?;
+        let once = || {
+            let mut command = command(tool, program, (case, self.over), self.seconds);
+            command.arg(self.url(scheme, port));
+            external::measure(tool, command, self.seconds, self.rig.client)
+        };
+        let began = Instant::now();
+        let mut all = vec![once()?];
+        // Handshakes of h2load are a number, and not a time.
+        while tool == Tool::H2load
+            && case.handshakes
+            && began.elapsed() < Duration::from_secs(self.seconds)
+        {
+            all.push(once()?);
+        }
+        let mean = |of: fn(&Done) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
         Ok(Sample {
-            requests_per_second: done.per_second,
-            cpu_us_per_request: done.cpu_us,
+            requests_per_second: mean(|done| done.per_second),
+            cpu_us_per_request: mean(|done| done.cpu_us),
         })
     }
 
@@ -427,7 +453,17 @@ fn frames() -> Exchange {
     }
 }
 
-fn command(tool: Tool, program: &Path, case: Case, seconds: u64) -> Command {
+/// Is HTTP/3 in the program? Both are built without it by default.
+fn speaks_http3(tool: Tool, program: &Path) -> bool {
+    let word = match tool {
+        Tool::H2load => "--h3",
+        _ => "http-version",
+    };
+    let help = Command::new(program).arg("--help").output();
+    help.is_ok_and(|help| String::from_utf8_lossy(&help.stdout).contains(word))
+}
+
+fn command(tool: Tool, program: &Path, (case, over): (Case, Protocol), seconds: u64) -> Command {
     let mut command = Command::new(program);
     command.args(["-t", "1", "-c", &case.connections.to_string()]);
     match tool {
@@ -443,14 +479,27 @@ fn command(tool: Tool, program: &Path, case: Case, seconds: u64) -> Command {
             command.args(["--no-tui", "--output-format", "json", "--insecure"]);
             command.args(["-c", &case.connections.to_string()]);
             command.args(["-z", &format!("{seconds}s")]);
+            if over == Protocol::H3 {
+                command.args(["--http-version", "3", "-p", &case.streams.to_string()]);
+            }
         }
         Tool::Gcannon => {
             let message = "a".repeat(MESSAGE);
             command.args(["-d", &format!("{seconds}s"), "--ws", "--json"]);
             command.args(["--ws-msg", &message]);
         }
+        _ if case.handshakes => {
+            // It has no other way to make connections again and again: one request for each of so many clients.
+            command = Command::new(program);
+            let clients = HANDSHAKES.to_string();
+            command.args(["-t", "1", "-c", &clients, "-n", &clients, "-m", "1"]);
+            command.arg("--alpn-list=h3");
+        }
         _ => {
             command.args(["-D", &seconds.to_string(), "-m", &case.streams.to_string()]);
+            if over == Protocol::H3 {
+                command.arg("--alpn-list=h3");
+            }
         }
     }
     command
@@ -501,22 +550,25 @@ mod tests {
 
     #[test]
     fn both_are_asked_for_the_same() {
-        let words = |tool, case| {
-            let command = command(tool, Path::new("it"), case, 3);
+        let words = |tool, case, over| {
+            let command = command(tool, Path::new("it"), (case, over), 3);
             let words = command.get_args().map(|it| it.to_str().unwrap().to_owned());
             words.collect::<Vec<_>>().join(" ")
         };
         assert_eq!(
-            words(Tool::Wrk, TLS[1]),
+            words(Tool::Wrk, TLS[1], Protocol::Tls),
             "-t 1 -c 64 -d 3s -H Connection: close"
         );
         assert_eq!(
-            words(Tool::Oha, TLS[0]),
+            words(Tool::Oha, TLS[0], Protocol::Tls),
             "--no-tui --output-format json --insecure -c 64 -z 3s"
         );
-        assert_eq!(words(Tool::H2load, HTTP2[0]), "-t 1 -c 8 -D 3 -m 32");
         assert_eq!(
-            words(Tool::Gcannon, WS[0]),
+            words(Tool::H2load, HTTP2[0], Protocol::H2),
+            "-t 1 -c 8 -D 3 -m 32"
+        );
+        assert_eq!(
+            words(Tool::Gcannon, WS[0], Protocol::Plain),
             "-t 1 -c 64 -d 3s --ws --json --ws-msg aaaaaaaaaaaaaaaa"
         );
     }

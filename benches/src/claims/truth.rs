@@ -33,6 +33,8 @@ const TOLERANCE: f64 = 0.01;
 const TOLERANCE_US: f64 = 20.0;
 /// The same over TLS, HTTP/2 and WebSocket, where records and frames are made and taken apart on the way.
 const FRAMED_US: f64 = 50.0;
+/// The same over HTTP/3, where packets of QUIC are sealed and opened besides.
+const QUIC_US: f64 = 100.0;
 
 /// A script, and how it is loaded.
 struct Case {
@@ -52,7 +54,7 @@ const SERVICE: Duration = Duration::from_micros(50);
 /// The stalls' requests all have to be in flight at once, or they would wait inside the client:
 /// 1,000 of them, over one connection, so that they leave and come all together when a stall ends. Random delays need connections on which no reply waits for
 /// one before it: at 64 each has a request every 6.4 ms.
-fn cases() -> [Case; 13] {
+fn cases() -> [Case; 15] {
     let ms = Duration::from_millis;
     let stall = ReplyScript {
         stall: Some(Stall {
@@ -131,6 +133,20 @@ fn cases() -> [Case; 13] {
                 http,
                 stall,
                 32,
+                32,
+            ),
+        ),
+        over(
+            Protocol::H3,
+            case("HTTP/3, 1 stream, 0.5 ms, 3% 5 ms", http, delay(two), 64, 1),
+        ),
+        over(
+            Protocol::H3,
+            case(
+                "HTTP/3, 32 streams, 1 ms each",
+                http,
+                delay(Delay::Constant(ms(1))),
+                8,
                 32,
             ),
         ),
@@ -274,9 +290,10 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Truth> {
 impl Case {
     /// For the way there and back.
     fn tolerance_us(&self) -> f64 {
-        match self.over.is_plain() && self.contract != Contract::WsEcho {
-            true => TOLERANCE_US,
-            false => FRAMED_US,
+        match self.over {
+            Protocol::H3 => QUIC_US,
+            Protocol::Plain if self.contract != Contract::WsEcho => TOLERANCE_US,
+            _ => FRAMED_US,
         }
     }
 
@@ -297,15 +314,15 @@ impl Case {
             contract: self.contract,
             script,
             message: NonZeroUsize::new(MESSAGE.len()).unwrap_or(NonZeroUsize::MIN),
-            http2: self.over.is_http2(),
+            over: self.over,
             certificate: self.over.is_tls().then_some(certificate),
         };
         let clockwork = Clockwork::start(&what, rig.server)?;
         let origin = clockwork.origin_ns;
         let dialogue = match self.contract {
             Contract::TcpEcho => Dialogue::Echo(MESSAGE.to_vec()),
-            Contract::HttpEcho if self.over.is_http2() => {
-                load::h2(clockwork.address, self.over.is_tls())
+            Contract::HttpEcho if self.over.has_streams() => {
+                load::streams(clockwork.address, self.over)
             }
             Contract::HttpEcho => load::http(clockwork.address),
             Contract::WsEcho => load::ws(clockwork.address, MESSAGE.len()),

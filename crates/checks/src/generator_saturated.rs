@@ -19,6 +19,9 @@ const SERVER_BUSY: f64 = 0.9;
 /// odd turn of the kernel's own threads.
 const STARVED: f64 = 0.1;
 
+/// A smaller share of cryptography is not worth words.
+const NOTABLE: f64 = 0.1;
+
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     if seen.generator_taken() < SATURATED {
         return None;
@@ -49,8 +52,15 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
             "give the generator more threads and CPUs, or compare CPU per request",
         )
     };
+    let cryptography = match seen.quic.and_then(|quic| quic.crypto_share()) {
+        Some(share) if share >= NOTABLE => format!(
+            " ({:.0}% of its CPU time went into the cryptography of QUIC)",
+            share * 100.0
+        ),
+        _ => String::new(),
+    };
     let text = format!(
-        "the busiest generator thread worked {:.0}% of the time{waited}: {meaning}; {remedy}",
+        "the busiest generator thread worked {:.0}% of the time{cryptography}{waited}: {meaning}; {remedy}",
         seen.generator_busy * 100.0
     );
     finding(CheckId::GeneratorSaturated, severity, text)
@@ -77,6 +87,24 @@ mod tests {
         };
         assert_eq!(check(&idle).unwrap().severity, Severity::Warning);
         assert_eq!(check(&Evidence::clean()), None);
+    }
+
+    #[test]
+    fn cryptography_is_named_where_it_takes_much() {
+        let text = |crypto_ns| {
+            let seen = Evidence {
+                generator_busy: 0.99,
+                quic: Some(prony_record::Quic {
+                    crypto_ns,
+                    cpu_ns: 100,
+                    ..Default::default()
+                }),
+                ..Evidence::clean()
+            };
+            check(&seen).unwrap().text
+        };
+        assert!(text(40).contains("(40% of its CPU time went into the cryptography of QUIC)"));
+        assert!(!text(4).contains("cryptography"));
     }
 
     #[test]

@@ -114,6 +114,8 @@ impl ProtocolChoice {
         let http = address.http && !address.ws;
         let fits = match self {
             Self::WebSocket => address.ws,
+            // It was settled before.
+            Self::Auto => true,
             Self::Http(Protocol::Plain) => http && !address.tls && !address.h2c,
             Self::Http(Protocol::Tls) => http && address.tls && !address.grpc,
             Self::Http(Protocol::H2c) => address.h2c,

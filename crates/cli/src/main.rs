@@ -6,6 +6,7 @@ mod out;
 #[macro_use]
 mod usage;
 
+mod alt_svc;
 mod args;
 mod built;
 mod complete;
@@ -88,7 +89,7 @@ fn main() -> ExitCode {
     }
     forget_empty();
     paint::choose(paint::asked_for(&line));
-    let cli = Cli::read(&line).unwrap_or_else(|error| {
+    let mut cli = Cli::read(&line).unwrap_or_else(|error| {
         if error.kind() == ErrorKind::MissingSubcommand {
             // The help says more than clap's message, which lists the inner verbs too.
             eprintln!("{}", named(&line).render_help());
@@ -112,6 +113,9 @@ fn main() -> ExitCode {
             Box::new(plain.color(console::colors_enabled_stderr()).build())
         };
         miette::set_hook(Box::new(handler)).expect("set only here");
+    }
+    if let Err(report) = alt_svc::settle(&mut cli.command) {
+        return failed(&report);
     }
     let result = match cli.command {
         Command::Run(args) => verb::run::main(&cli.places, &args),
@@ -151,9 +155,11 @@ fn main() -> ExitCode {
         Ok(CommandEnd::Incomplete) => ExitCode::from(1),
         Ok(CommandEnd::Broken) => ExitCode::from(3),
         Ok(CommandEnd::NotKnown) => ExitCode::from(4),
-        Err(report) => {
-            eprintln!("{report:?}");
-            ExitCode::from(if report.is::<Usage>() { 2 } else { 1 })
-        }
+        Err(report) => failed(&report),
     }
+}
+
+fn failed(report: &miette::Report) -> ExitCode {
+    eprintln!("{report:?}");
+    ExitCode::from(if report.is::<Usage>() { 2 } else { 1 })
 }

@@ -37,6 +37,9 @@ pub fn words(remedy: Remedy) -> &'static str {
         Remedy::UdpPort => {
             "does the server speak HTTP/3 there, and do firewalls let UDP through? --protocol h2 is HTTP/2 over TLS"
         }
+        Remedy::Mtu => {
+            "raise the MTU of the interfaces on the way to 1,280 or more (ip link), or use --protocol h2"
+        }
         Remedy::ServerLog => "the server's log may say more",
         Remedy::Http1 => {
             "use http://, or switch on HTTP/2 without TLS (h2c, prior knowledge) in the server"

@@ -20,6 +20,7 @@ impl TlsArgs {
             || self.tls_version.is_some()
             || self.cipher.is_some()
             || self.no_resumption
+            || self.early_data
     }
 
     /// Where no URL has TLS: nothing may have been said about it.
@@ -35,6 +36,9 @@ impl TlsArgs {
 
     /// The options for a server of this name, to speak this variant of HTTP with it.
     pub fn options(&self, host: &str, over: Protocol) -> Result<TlsOptions> {
+        if self.early_data && over != Protocol::H3 {
+            return Err(usage!(help = "use --http3", "--early-data is for HTTP/3"));
+        }
         let read = |path: &Option<PathBuf>| match path {
             None => Ok(None),
             Some(path) => std::fs::read_to_string(path)
@@ -54,6 +58,7 @@ impl TlsArgs {
             key: read(&self.key)?,
             alpn: vec![over.alpn().to_owned()],
             resumption: !self.no_resumption,
+            early_data: self.early_data,
         })
     }
 }

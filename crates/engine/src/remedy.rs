@@ -41,6 +41,8 @@ pub enum Remedy {
     NoHttp3,
     /// Name the right port, and let UDP through.
     UdpPort,
+    /// Let longer packets through.
+    Mtu,
     /// Read the server's log.
     ServerLog,
     /// Speak HTTP/1.1 without TLS, or switch on HTTP/2 without TLS in the server.

@@ -105,7 +105,9 @@ fn worker(socket: UdpSocket, config: ServerConfig, work: Work) -> Result<(), Err
             .map_err(Error::system("socket"))?;
         while let Some(incoming) = endpoint.accept().await {
             spawn(async move {
-                let connection = h3_quinn::Connection::new(incoming.await.ok()?);
+                // A server can use a connection at once, before its handshake is done.
+                let (connection, _) = incoming.accept().ok()?.into_0rtt().ok()?;
+                let connection = h3_quinn::Connection::new(connection);
                 let mut connection = h3::server::Connection::new(connection).await.ok()?;
                 while let Some(request) = connection.accept().await.ok()? {
                     spawn(async move {

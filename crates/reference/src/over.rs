@@ -7,8 +7,12 @@ use rustls::ServerConfig;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::ServerSessionMemoryCache;
 
 use crate::{Contract, Error};
+
+/// Sessions of HTTP/3 that can be resumed: the latest so many.
+const SESSIONS: usize = 4_096;
 
 /// Layers below HTTP.
 #[derive(Debug, Clone, Default)]
@@ -44,8 +48,8 @@ impl Layers {
         }
     }
 
-    /// The configuration of TLS, if it is spoken: 1.3 and 1.2, tickets with which sessions are resumed, and these names of
-    /// protocols for ALPN.
+    /// The configuration of TLS, if it is spoken: 1.3 and 1.2, sessions that can be resumed, and these names of protocols for
+    /// ALPN; for HTTP/3 clients may send requests before the handshake is done.
     ///
     /// # Errors
     /// When the certificate or its key cannot be read, or they do not belong together.
@@ -68,7 +72,13 @@ impl Layers {
             .with_single_cert(chain, private)
             .map_err(tls)?;
         config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
-        config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(tls)?;
+        if alpn == ["h3"] {
+            // rustls takes no early data in sessions that tickets hold: a server must know that it saw none of them before.
+            config.max_early_data_size = u32::MAX;
+            config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
+        } else {
+            config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(tls)?;
+        }
         Ok(Some(Arc::new(config)))
     }
 }

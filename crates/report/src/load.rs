@@ -7,6 +7,7 @@ pub(crate) mod host;
 mod missing;
 mod named;
 mod over_time;
+pub mod quic;
 mod recovery;
 mod request;
 mod server;
@@ -157,8 +158,11 @@ impl StreamsReport {
             n => format!(", {} requests sent again after GOAWAY", show::count(n)),
         };
         format!(
-            "{streams} in flight on each connection{limited}, windows of {} bytes{again}",
-            show::count(self.window.into())
+            "{streams} in flight on each connection{limited}, windows of {}{again}",
+            match self.window {
+                1 => "1 byte".into(),
+                n => format!("{} bytes", show::count(n.into())),
+            }
         )
     }
 }
@@ -205,34 +209,6 @@ pub fn handshakes(tls: &Tls, seconds: f64) -> String {
             rate,
             show::count(tls.measured.full),
             show::count(tls.measured.resumed)
-        );
-    }
-    out
-}
-
-/// Describes what was seen of QUIC, in a line.
-pub fn quic_line(quic: &Quic) -> String {
-    let mut out = format!(
-        "{} datagrams sent in {} calls, {} received",
-        show::count(quic.datagrams_sent),
-        show::count(quic.sends),
-        show::count(quic.datagrams_received),
-    );
-    match quic.packets_lost {
-        0 => out.push_str("; no packets lost"),
-        lost => {
-            let share = 100.0 * lost as f64 / quic.packets_sent.max(1) as f64;
-            let _ = write!(out, "; {} packets lost ({share:.2}%)", show::count(lost));
-        }
-    }
-    if let Some(rtt) = quic.rtt_ns() {
-        let _ = write!(out, "; round trip {}", show::time(rtt as f64));
-    }
-    if quic.blocked > 0 {
-        let _ = write!(
-            out,
-            "; sending waited {} times for room",
-            show::count(quic.blocked)
         );
     }
     out
@@ -297,7 +273,9 @@ impl LoadReport {
             let _ = writeln!(out, "HTTP/3       {}", http3.line());
         }
         if let Some(quic) = &self.quic {
-            let _ = writeln!(out, "QUIC         {}", quic_line(quic));
+            for (what, text) in quic::rows(quic) {
+                let _ = writeln!(out, "{what:13}{text}");
+            }
         }
         if let Some(grpc) = &self.grpc {
             let _ = writeln!(out, "gRPC         {}", grpc.line());

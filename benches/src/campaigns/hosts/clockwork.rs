@@ -11,6 +11,7 @@ use prony_engine::schedule::{Constant, Share};
 use prony_engine::{Dialogue, Nanos, Plan, Target, clock};
 use prony_lab::generator::{Generator, LoadControl, LoadController};
 use prony_lab::interrupt::Interrupt;
+use prony_record::load::Protocol;
 use prony_record::{Extent, Span, Window};
 use prony_reference::Contract;
 use prony_reference::clockwork::{Delay, ReplyScript, quantile};
@@ -96,7 +97,7 @@ fn round(
             contract: Contract::TcpEcho,
             script,
             message: NonZeroUsize::new(MESSAGE.len()).unwrap_or(NonZeroUsize::MIN),
-            http2: false,
+            over: Protocol::Plain,
             certificate: None,
         },
         rig.server,

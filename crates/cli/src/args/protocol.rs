@@ -12,6 +12,8 @@ use std::str::FromStr;
 pub enum ProtocolChoice {
     Http(Protocol),
     WebSocket,
+    /// The newest that the server of a URL offers.
+    Auto,
 }
 
 impl FromStr for ProtocolChoice {
@@ -20,8 +22,9 @@ impl FromStr for ProtocolChoice {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "ws" => Ok(Self::WebSocket),
+            "auto" => Ok(Self::Auto),
             text => text.parse().map(Self::Http).map_err(|_| {
-                format!("{text:?} is not a protocol: expected plain, tls, h2c, h2, h3 or ws")
+                format!("{text:?} is not a protocol: expected plain, tls, h2c, h2, h3, ws or auto")
             }),
         }
     }
@@ -32,6 +35,7 @@ impl fmt::Display for ProtocolChoice {
         match self {
             Self::Http(over) => over.fmt(f),
             Self::WebSocket => f.write_str("ws"),
+            Self::Auto => f.write_str("auto"),
         }
     }
 }
@@ -40,11 +44,12 @@ impl fmt::Display for ProtocolChoice {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Protocol")]
 pub struct ProtocolArgs {
-    /// Protocol: plain, tls, h2c, h2, h3 or ws
+    /// Protocol: plain, tls, h2c, h2, h3, ws or auto
     ///
     /// plain is HTTP/1.1, tls HTTP/1.1 over TLS, h2c HTTP/2 without TLS, h2 HTTP/2 over TLS, h3
     /// HTTP/3, and ws WebSocket. Of a URL the scheme says it; h2 (by ALPN) and h3 (over UDP) are for
-    /// https:// too. Give one for all servers, or one for each, separated by commas.
+    /// https:// too. auto asks the server of a URL for the newest: HTTP/3 by its Alt-Svc, HTTP/2 by
+    /// ALPN. Give one for all servers, or one for each, separated by commas.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub protocol: Vec<ProtocolChoice>,
     /// Same as --protocol h2, as in curl
@@ -96,7 +101,7 @@ impl ProtocolArgs {
     pub fn over(&self, place: usize) -> Protocol {
         match self.at(place) {
             Some(ProtocolChoice::Http(over)) => over,
-            Some(ProtocolChoice::WebSocket) | None => Protocol::Plain,
+            Some(ProtocolChoice::WebSocket | ProtocolChoice::Auto) | None => Protocol::Plain,
         }
     }
 

@@ -40,4 +40,10 @@ pub struct TlsArgs {
     /// Full handshake for every connection
     #[arg(long)]
     pub no_resumption: bool,
+    /// HTTP/3: send requests before the handshake is done (0-RTT)
+    ///
+    /// On connections that resume an earlier session. Whoever records such a request can have the
+    /// server carry it out again: use it only for requests that may be carried out twice.
+    #[arg(long, conflicts_with = "no_resumption")]
+    pub early_data: bool,
 }

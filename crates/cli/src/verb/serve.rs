@@ -86,6 +86,7 @@ fn clockwork(args: &Serve, listen: SocketAddr) -> Result<CommandEnd> {
         nagle: args.nagle,
         sleep: args.sleep,
         over: over(args)?,
+        http3: args.protocol == Protocol::H3,
         note: false,
     };
     let server = clockwork::ClockworkServer::bind(&options).into_diagnostic()?;

@@ -204,6 +204,9 @@ pub trait Events<T> {
         false
     }
 
+    /// The server has refused a request that was sent before the handshake was done: it is sent again after it.
+    fn refused(&mut self, _token: T) {}
+
     /// The server cannot go on with an answer until this side gives it more room: a window of flow control is used up.
     fn stalled(&mut self) {}
 

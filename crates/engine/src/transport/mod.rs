@@ -11,7 +11,7 @@ mod uring;
 
 pub(crate) use endpoints::{Endpoints, try_source};
 pub(crate) use epoll::Epoll;
-pub(crate) use udp::Udp;
+pub(crate) use udp::{Udp, unfragmented};
 pub(crate) use uring::Uring;
 
 use crate::clock::Nanos;

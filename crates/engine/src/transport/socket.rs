@@ -117,7 +117,7 @@ pub(super) fn would_block(error: &io::Error) -> bool {
 
 /// Sets a socket option that is on or off to on.
 pub(super) fn switch_on(
-    socket: &OwnedFd,
+    socket: &impl AsRawFd,
     level: libc::c_int,
     option: libc::c_int,
 ) -> io::Result<()> {
@@ -126,7 +126,7 @@ pub(super) fn switch_on(
 
 /// Sets a socket option that is a number.
 pub(super) fn set(
-    socket: &OwnedFd,
+    socket: &impl AsRawFd,
     level: libc::c_int,
     option: libc::c_int,
     value: libc::c_int,

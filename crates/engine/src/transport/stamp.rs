@@ -112,6 +112,11 @@ fn stamp(control: &[u8]) -> Option<Nanos> {
     Some(time.tv_sec as u64 * clock::SECOND + time.tv_nsec as u64)
 }
 
+/// Returns the first byte of the first control message of this level and kind.
+pub(super) fn byte(control: &[u8], level: libc::c_int, kind: libc::c_int) -> Option<u8> {
+    find(control, (level, kind), 1)?.first().copied()
+}
+
 /// Returns the first control message of this level and kind, as a number.
 pub(super) fn number(control: &[u8], level: libc::c_int, kind: libc::c_int) -> Option<u32> {
     let data = find(control, (level, kind), size_of::<u32>())?;

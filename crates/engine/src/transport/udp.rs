@@ -1,7 +1,7 @@
 //! `recvmsg` and `sendmsg` of datagrams. Each connection has a connected socket, so that the kernel spreads connections over
 //! the processes of a server that share a port. Several datagrams go in one call where the kernel can (GSO, GRO).
 
-use super::datagrams::{self, HEADER};
+use super::datagrams::{self, HEADER, MARK, Run};
 use super::endpoints::{Endpoints, Sockets};
 use super::epoll::{Readiness, untag};
 use super::socket::{self, switch_on, would_block};
@@ -40,6 +40,8 @@ struct Socket {
     fd: Option<OwnedFd>,
     /// How often the slot was opened: readiness reports of an earlier socket have a lower number.
     generation: u32,
+    /// The mark of congestion notification that its datagrams get.
+    mark: u8,
     /// Datagrams, with their headers, that the kernel did not take at once.
     unsent: Vec<u8>,
 }
@@ -103,14 +105,26 @@ impl Transport for Udp {
                 Came::Read => None,
                 Came::Stamped => Some(&mut self.stamps),
             };
-            let (n, segment, at) = receive(fd, &mut self.buffer[HEADER..], stamps);
+            let Received {
+                n,
+                segment,
+                mark,
+                at,
+            } = receive(fd, &mut self.buffer[HEADER..], stamps);
             match n {
                 // A datagram without any bytes is none of QUIC.
                 0 => {}
                 1.. => {
                     let n = n as usize;
                     let segment = if segment == 0 { n } else { segment };
-                    self.buffer[..HEADER].copy_from_slice(&datagrams::header(segment, n));
+                    let bytes = &self.buffer[HEADER..][..n];
+                    let header = Run {
+                        segment,
+                        mark,
+                        bytes,
+                    }
+                    .header();
+                    self.buffer[..HEADER].copy_from_slice(&header);
                     handler.received(&mut self.out, slot, &self.buffer[..HEADER + n], at);
                 }
                 _ => match io::Error::last_os_error() {
@@ -132,21 +146,12 @@ impl Outgoing for UdpOut {
         // Not necessary, and not everywhere there: joined datagrams, and a larger buffer.
         let _ = switch_on(&fd, libc::SOL_UDP, libc::UDP_GRO);
         let _ = socket::set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER);
-        // Datagrams of QUIC are not to be fragmented, by RFC 9000, 14.
+        // Marks of congestion notification.
         let _ = match self.sockets.is_ipv6() {
-            true => socket::set(
-                &fd,
-                libc::IPPROTO_IPV6,
-                libc::IPV6_MTU_DISCOVER,
-                libc::IPV6_PMTUDISC_PROBE,
-            ),
-            false => socket::set(
-                &fd,
-                libc::IPPROTO_IP,
-                libc::IP_MTU_DISCOVER,
-                libc::IP_PMTUDISC_PROBE,
-            ),
+            true => switch_on(&fd, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS),
+            false => switch_on(&fd, libc::IPPROTO_IP, libc::IP_RECVTOS),
         };
+        let _ = unfragmented(&fd, self.sockets.is_ipv6());
         let (address, length) = self.sockets.target();
         // SAFETY: the address is valid for the call, and its length is given.
         if unsafe { libc::connect(fd.as_raw_fd(), address, length) } < 0 {
@@ -155,6 +160,7 @@ impl Outgoing for UdpOut {
         let socket = &mut self.slots[slot as usize];
         socket.generation = socket.generation.wrapping_add(1);
         socket.fd = Some(fd);
+        socket.mark = 0;
         self.control(libc::EPOLL_CTL_ADD, slot, libc::EPOLLIN)?;
         self.opened.push(slot);
         Ok(())
@@ -169,7 +175,9 @@ impl Outgoing for UdpOut {
         let Some(fd) = &socket.fd else {
             return Err(io::ErrorKind::NotConnected.into());
         };
-        let sent = transmit(fd.as_raw_fd(), bytes, &mut self.segments)?;
+        let ipv6 = self.sockets.is_ipv6();
+        let marking = (&mut socket.mark, ipv6);
+        let sent = transmit(fd, bytes, &mut self.segments, marking)?;
         if sent < bytes.len() {
             socket.unsent.extend_from_slice(&bytes[sent..]);
             self.control(libc::EPOLL_CTL_MOD, slot, libc::EPOLLIN | libc::EPOLLOUT)?;
@@ -197,7 +205,9 @@ impl UdpOut {
         let Some(fd) = &socket.fd else {
             return Ok(());
         };
-        let sent = transmit(fd.as_raw_fd(), &socket.unsent, &mut self.segments)?;
+        let ipv6 = self.sockets.is_ipv6();
+        let marking = (&mut socket.mark, ipv6);
+        let sent = transmit(fd, &socket.unsent, &mut self.segments, marking)?;
         socket.unsent.drain(..sent);
         if socket.unsent.is_empty() {
             self.control(libc::EPOLL_CTL_MOD, slot, libc::EPOLLIN)?;
@@ -216,15 +226,50 @@ impl UdpOut {
     }
 }
 
-/// Sends runs of datagrams. Gives how many bytes were sent, headers included, up to the end of a run.
-fn transmit(fd: RawFd, bytes: &[u8], segments: &mut bool) -> io::Result<usize> {
+/// Has the kernel send datagrams whole or not at all: those of QUIC are not to be fragmented (RFC 9000, 14).
+///
+/// # Errors
+/// When the kernel cannot.
+pub(crate) fn unfragmented(fd: &impl AsRawFd, ipv6: bool) -> io::Result<()> {
+    let (level, option, value) = match ipv6 {
+        true => (
+            libc::IPPROTO_IPV6,
+            libc::IPV6_MTU_DISCOVER,
+            libc::IPV6_PMTUDISC_PROBE,
+        ),
+        false => (
+            libc::IPPROTO_IP,
+            libc::IP_MTU_DISCOVER,
+            libc::IP_PMTUDISC_PROBE,
+        ),
+    };
+    socket::set(fd, level, option, value)
+}
+
+/// Sends runs of datagrams. Gives how many bytes were sent, headers included, up to the end of a run. `marking` is the mark
+/// that the socket gives them, and whether it is one of IPv6.
+fn transmit(
+    fd: &OwnedFd,
+    bytes: &[u8],
+    segments: &mut bool,
+    (marked, ipv6): (&mut u8, bool),
+) -> io::Result<usize> {
     let mut rest = bytes;
     loop {
         let sent = bytes.len() - rest.len();
-        let Some((segment, datagrams)) = datagrams::next(&mut rest) else {
+        let Some(next) = datagrams::next(&mut rest) else {
             return Ok(sent);
         };
-        match run(fd, segment, datagrams, segments) {
+        // All datagrams of a connection have one mark for nearly all of its life.
+        if next.mark != *marked {
+            *marked = next.mark;
+            let mark = libc::c_int::from(next.mark);
+            let _ = match ipv6 {
+                true => socket::set(fd, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, mark),
+                false => socket::set(fd, libc::IPPROTO_IP, libc::IP_TOS, mark),
+            };
+        }
+        match run(fd.as_raw_fd(), next.segment, next.bytes, segments) {
             Ok(()) => {}
             // What has been sent of the run already is sent again with it, and dropped by the server.
             Err(error) if would_block(&error) => return Ok(sent),
@@ -287,22 +332,43 @@ fn send(fd: RawFd, bytes: &[u8], segment: Option<u16>) -> io::Result<()> {
     }
 }
 
-/// Receives once: the number of bytes, negative after an error; the length of each datagram, 0 for one alone; and when they
-/// came, by the kernel's time stamps if there are `stamps`, or else when they were read.
-fn receive(
-    fd: RawFd,
-    buffer: &mut [u8],
-    stamps: Option<&mut Stamps>,
-) -> (isize, usize, clock::Nanos) {
-    const CONTROL: usize = 2 * ROOM + size_of::<libc::timespec>();
+/// Datagrams that came in one system call.
+struct Received {
+    /// Their bytes together, negative after an error.
+    n: isize,
+    /// Length of each datagram, 0 for one alone.
+    segment: usize,
+    /// Their mark of congestion notification.
+    mark: u8,
+    /// When they came.
+    at: clock::Nanos,
+}
+
+/// Receives once. The time is that of the kernel's stamps if there are `stamps`, or else that of the reading.
+fn receive(fd: RawFd, buffer: &mut [u8], stamps: Option<&mut Stamps>) -> Received {
+    const CONTROL: usize = 3 * ROOM + size_of::<libc::timespec>();
     let mut control = [0_usize; CONTROL / size_of::<usize>()];
     let (n, control) = stamp::message(fd, buffer, &mut control);
     if n <= 0 {
-        return (n, 0, clock::now());
+        let at = clock::now();
+        return Received {
+            n,
+            segment: 0,
+            mark: 0,
+            at,
+        };
     }
     let segment = stamp::number(control, libc::SOL_UDP, libc::UDP_GRO).unwrap_or(0);
-    let at = stamps.map_or_else(clock::now, |stamps| stamps.now(control));
-    (n, segment as usize, at)
+    let mark = stamp::byte(control, libc::IPPROTO_IP, libc::IP_TOS).or_else(|| {
+        let class = stamp::number(control, libc::IPPROTO_IPV6, libc::IPV6_TCLASS);
+        class.map(|class| class as u8)
+    });
+    Received {
+        n,
+        segment: segment as usize,
+        mark: mark.unwrap_or(0) & MARK,
+        at: stamps.map_or_else(clock::now, |stamps| stamps.now(control)),
+    }
 }
 
 #[cfg(test)]
@@ -316,6 +382,7 @@ mod tests {
         opened: bool,
         /// Length of each datagram, and all bytes.
         runs: Vec<usize>,
+        marks: Vec<u8>,
         bytes: Vec<u8>,
         error: Option<io::Error>,
     }
@@ -327,9 +394,11 @@ mod tests {
         }
 
         fn received(&mut self, _: &mut O, _: Slot, mut bytes: &[u8], _: clock::Nanos) {
-            while let Some((segment, datagrams)) = datagrams::next(&mut bytes) {
-                self.runs.extend(datagrams.chunks(segment).map(<[u8]>::len));
-                self.bytes.extend(datagrams);
+            while let Some(run) = datagrams::next(&mut bytes) {
+                self.runs
+                    .extend(run.bytes.chunks(run.segment).map(<[u8]>::len));
+                self.marks.push(run.mark);
+                self.bytes.extend(run.bytes);
             }
             assert!(bytes.is_empty());
         }
@@ -337,6 +406,16 @@ mod tests {
         fn ended(&mut self, _: &mut O, _: Slot, error: Option<io::Error>, _: clock::Nanos) {
             self.error = error;
         }
+    }
+
+    fn put(segment: usize, bytes: &[u8], out: &mut Vec<u8>) {
+        let mark = 0;
+        Run {
+            segment,
+            mark,
+            bytes,
+        }
+        .put(out);
     }
 
     fn until(udp: &mut Udp, heard: &mut Heard, holds: impl Fn(&Heard) -> bool) {
@@ -358,10 +437,9 @@ mod tests {
             udp.out().open(0).unwrap();
             until(&mut udp, &mut heard, |heard| heard.opened);
             let run: Vec<u8> = (0..3_500_u32).map(|n| n as u8).collect();
-            let mut out = datagrams::header(1_000, run.len()).to_vec();
-            out.extend_from_slice(&run);
-            out.extend_from_slice(&datagrams::header(3, 3));
-            out.extend_from_slice(b"end");
+            let mut out = Vec::new();
+            put(1_000, &run, &mut out);
+            put(3, b"end", &mut out);
             assert_eq!(datagrams::payload(&out), 3_503);
             udp.out().send(0, &out).unwrap();
             let mut buffer = [0; 2_000];
@@ -379,13 +457,53 @@ mod tests {
     }
 
     #[test]
+    fn marks_of_congestion_go_both_ways() {
+        for server in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(server) = UdpSocket::bind(server) else {
+                continue;
+            };
+            let to = server.local_addr().unwrap();
+            let mut peer = Udp::new(&Endpoints::to(&Target::Tcp(to)), 1, Came::Read).unwrap();
+            let mut heard = Heard::default();
+            peer.out().open(0).unwrap();
+            until(&mut peer, &mut heard, |heard| heard.opened);
+            let mut buffer = [0; 10];
+            for mark in [0b10, 0b01, 0b00, 0b11] {
+                let mut out = Vec::new();
+                let (segment, bytes) = (1, &b"x"[..]);
+                Run {
+                    segment,
+                    mark,
+                    bytes,
+                }
+                .put(&mut out);
+                peer.out().send(0, &out).unwrap();
+                let (_, from) = server.recv_from(&mut buffer).unwrap();
+                assert_eq!(peer.out.slots[0].mark, mark);
+                // What the server sends back has the mark that its socket has.
+                let value = libc::c_int::from(mark);
+                let set = match to.is_ipv6() {
+                    true => socket::set(&server, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, value),
+                    false => socket::set(&server, libc::IPPROTO_IP, libc::IP_TOS, value),
+                };
+                set.unwrap();
+                server.send_to(b"y", from).unwrap();
+                let seen = heard.marks.len();
+                until(&mut peer, &mut heard, |heard| heard.marks.len() > seen);
+                assert_eq!(heard.marks.last(), Some(&mark));
+            }
+        }
+    }
+
+    #[test]
     fn a_port_where_nobody_listens_is_told() {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let target = Target::Tcp(server.local_addr().unwrap());
         drop(server);
         let mut udp = Udp::new(&Endpoints::to(&target), 1, Came::Read).unwrap();
         udp.out().open(0).unwrap();
-        let out = [&datagrams::header(1, 1)[..], b"x"].concat();
+        let mut out = Vec::new();
+        put(1, b"x", &mut out);
         udp.out().send(0, &out).unwrap();
         let mut heard = Heard::default();
         until(&mut udp, &mut heard, |heard| heard.error.is_some());

@@ -103,7 +103,7 @@ impl<T: Token> Events<T> for Booking<'_, T> {
     #[inline]
     fn secured(&mut self, resumed: bool) {
         // Since the transport has connected, which is when the handshake began.
-        let took = self.at.saturating_sub(self.flow.free);
+        let took = self.at.saturating_sub(self.flow.opened);
         self.recorder.secured(self.at, took, resumed);
     }
 
@@ -135,12 +135,18 @@ impl<T: Token> Events<T> for Booking<'_, T> {
         if !self.flow.useful {
             return false;
         }
+        self.recorder.record.sent_again += 1;
+        self.refused(token);
+        true
+    }
+
+    /// Puts the request back in any case: after the handshake the server takes it.
+    #[cold]
+    fn refused(&mut self, token: T) {
         let request = self.flow.take(token, self.times, self.at);
         *self.in_flight -= 1;
         self.backlog.put_back(request.due);
-        self.recorder.record.sent_again += 1;
         *self.waiting += 1;
-        true
     }
 
     #[cold]

@@ -322,7 +322,9 @@ pub fn load_markdown(report: &LoadReport) -> String {
         let _ = writeln!(out, "HTTP/3: {}.\n", http3.line());
     }
     if let Some(quic) = &report.quic {
-        let _ = writeln!(out, "QUIC: {}.\n", prony_report::load::quic_line(quic));
+        let rows = prony_report::load::quic::rows(quic);
+        let rows: Vec<String> = rows.into_iter().map(|(_, text)| text).collect();
+        let _ = writeln!(out, "QUIC: {}.\n", rows.join("; "));
     }
     if let Some(websocket) = &report.websocket {
         let _ = writeln!(out, "WebSocket: {}.\n", websocket.line());

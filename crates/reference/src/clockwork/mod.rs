@@ -23,6 +23,7 @@
 //! ```
 
 mod held;
+mod http3;
 mod report;
 mod requests;
 mod script;

@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::held::Held;
+use super::http3;
 use super::report::{ClockworkReport, LatenessTally};
 use super::requests::Requests;
 use super::wire::Wire;
@@ -29,7 +30,7 @@ const BUFFER: usize = 64 * 1024;
 /// A connection with more held back than this, beyond one message, is not read until it is less.
 const MOST_HELD: usize = 64 * 1024 * 1024;
 /// How often a server that sleeps looks whether it is to stop.
-const LOOK: Duration = Duration::from_millis(20);
+pub(super) const LOOK: Duration = Duration::from_millis(20);
 /// The script's origin is a whole multiple of this.
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -53,6 +54,8 @@ pub struct Options {
     pub sleep: bool,
     /// Layers below HTTP, or TLS below WebSocket.
     pub over: Layers,
+    /// HTTP is spoken as HTTP/3; the certificate is that of the layers.
+    pub http3: bool,
     /// Notes when each reply is released, for [`ClockworkReport::released`]: eight bytes for each.
     pub note: bool,
 }
@@ -68,6 +71,7 @@ impl Options {
             nagle: false,
             sleep: false,
             over: Layers::default(),
+            http3: false,
             note: false,
         }
     }
@@ -78,9 +82,16 @@ impl Options {
 pub struct ClockworkServer {
     options: Options,
     local_addr: SocketAddr,
-    listener: TcpListener,
+    listener: Listener,
     tls: Option<Arc<ServerConfig>>,
     origin_ns: u64,
+}
+
+/// Socket on which clients are heard.
+#[derive(Debug)]
+enum Listener {
+    Tcp(TcpListener),
+    Udp(UdpSocket),
 }
 
 impl ClockworkServer {
@@ -94,22 +105,42 @@ impl ClockworkServer {
     pub fn bind(options: &Options) -> Result<Self, Error> {
         options.script.check()?;
         options.over.check(options.contract)?;
-        let tls = options.over.config(options.over.alpn())?;
-        sys::raise_open_files();
-        let sharing = Sharing {
-            reuse_port: false,
-            nagle: options.nagle,
+        let alpn = match options.http3 {
+            true => &["h3"],
+            false => options.over.alpn(),
         };
-        let listener = sys::listen(options.listen, sharing)?;
-        listener
-            .set_nonblocking(true)
-            .map_err(Error::system("ioctl"))?;
+        let tls = options.over.config(alpn)?;
+        sys::raise_open_files();
+        let (listener, local_addr) = match options.http3 {
+            true if options.contract != Contract::HttpEcho => {
+                return Err(Error::Options("only http-echo is served over HTTP/3"));
+            }
+            true if tls.is_none() => {
+                return Err(Error::Options("HTTP/3 needs a certificate"));
+            }
+            true => {
+                let socket = sys::bind_datagrams(options.listen, false)?;
+                let unwaiting = socket.set_nonblocking(true);
+                unwaiting.map_err(Error::system("ioctl"))?;
+                let local = socket.local_addr();
+                (Listener::Udp(socket), local)
+            }
+            false => {
+                let sharing = Sharing {
+                    reuse_port: false,
+                    nagle: options.nagle,
+                };
+                let listener = sys::listen(options.listen, sharing)?;
+                let unwaiting = listener.set_nonblocking(true);
+                unwaiting.map_err(Error::system("ioctl"))?;
+                let local = listener.local_addr();
+                (Listener::Tcp(listener), local)
+            }
+        };
         let now = monotonic_ns();
         Ok(Self {
             options: options.clone(),
-            local_addr: listener
-                .local_addr()
-                .map_err(Error::system("getsockname"))?,
+            local_addr: local_addr.map_err(Error::system("getsockname"))?,
             listener,
             tls,
             origin_ns: now - now % SECOND_NS,
@@ -139,7 +170,14 @@ impl ClockworkServer {
     /// [`Error::System`] if something fails that no server can go on without. What befalls a single
     /// connection ends that connection only.
     pub fn run(self, stop: &AtomicBool) -> Result<ClockworkReport, Error> {
-        let mut clockwork = Clockwork::new(&self)?;
+        let listener = match (&self.listener, &self.tls) {
+            (Listener::Tcp(listener), _) => listener,
+            (Listener::Udp(socket), tls) => {
+                let tls = tls.clone().expect("without it nothing was bound");
+                return http3::run((socket, tls), &self.options, self.origin_ns, stop);
+            }
+        };
+        let mut clockwork = Clockwork::new(&self, listener)?;
         let mut events = PollEvents::new(EVENTS);
         while !stop.load(Ordering::Relaxed) {
             clockwork.turn(&mut events)?;
@@ -181,12 +219,12 @@ struct Connection {
 }
 
 impl<'a> Clockwork<'a> {
-    fn new(server: &'a ClockworkServer) -> Result<Self, Error> {
+    fn new(server: &'a ClockworkServer, listener: &'a TcpListener) -> Result<Self, Error> {
         let poller = Poller::new()?;
-        poller.add(&server.listener, LISTENER, Interest::READ)?;
+        poller.add(listener, LISTENER, Interest::READ)?;
         Ok(Self {
             options: &server.options,
-            listener: &server.listener,
+            listener,
             tls: server.tls.as_ref(),
             origin_ns: server.origin_ns,
             timeline: Timeline::new(&server.options.script),

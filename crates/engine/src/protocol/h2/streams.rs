@@ -166,6 +166,13 @@ impl<R: Default> Streams<R> {
         tag
     }
 
+    /// Counts streams from the first again; none is open.
+    pub(in crate::protocol) fn restart(&mut self) {
+        self.first = 1;
+        self.order.clear();
+        self.cancelled.clear();
+    }
+
     /// The server has ended a stream that was given up.
     pub(in crate::protocol) fn forget(&mut self, id: u32) {
         self.cancelled.retain(|&other| other != id);

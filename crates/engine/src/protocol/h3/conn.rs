@@ -4,9 +4,11 @@ use super::control::{Control, Incoming, News};
 use super::frame;
 use super::request::frames;
 use super::shared::{AnswerStream, Shared};
+use super::tls::Agreed;
 use crate::protocol::h2::content::{Content, Plain};
 use crate::protocol::h2::streams::{LAST_STREAM, StreamState, Streams};
 use crate::protocol::{Events, Fault, Mismatch, Tag};
+use crate::transport::datagrams::Run;
 use bytes::Bytes;
 use quinn_proto::{
     Connection, ConnectionError, ConnectionHandle, Dir, Endpoint, Event, ReadError, Side,
@@ -43,9 +45,14 @@ pub(super) struct OpenConn<C: Content> {
     asked: u32,
     incoming: Vec<Incoming>,
     pub(super) control: Control,
+    /// The handshake is done.
     pub(super) ready: bool,
-    /// The handshake resumed an earlier session.
-    pub(super) resumed: bool,
+    /// What it has negotiated.
+    pub(super) agreed: Option<Box<Agreed>>,
+    /// Requests were sent before it was done.
+    pub(super) early: bool,
+    /// Received datagrams that were marked because of congestion.
+    pub(super) marked: u64,
     /// The most streams that were in flight when the server allowed no more; none: it always did.
     pub(super) limited: Option<u32>,
     /// Is there something to send?
@@ -98,7 +105,9 @@ impl<C: Content> OpenConn<C> {
             incoming: Vec::new(),
             control: Control::default(),
             ready: false,
-            resumed: false,
+            agreed: None,
+            early: false,
+            marked: 0,
             limited: None,
             dirty: true,
             parted: false,
@@ -112,6 +121,51 @@ impl<C: Content> OpenConn<C> {
 
     pub(super) fn accepts(&self) -> bool {
         self.next.is_some()
+    }
+
+    /// Requests can be sent from now on: with what the server allowed on an earlier connection before the handshake is done,
+    /// and with what it allows now after that.
+    pub(super) fn begin(&mut self) {
+        if let Some(id) = self.quic.streams().open(Dir::Uni) {
+            let _ = self.quic.send_stream(id).write(&frame::greeting());
+        }
+        self.allow();
+    }
+
+    /// The handshake is done.
+    fn connected(&mut self, shared: &mut Shared<C>, events: &mut impl Events<Tag>) {
+        self.ready = true;
+        let agreed = self.quic.crypto_session().handshake_data();
+        self.agreed = agreed.and_then(|agreed| agreed.downcast().ok());
+        events.secured(self.agreed.as_ref().is_some_and(|agreed| agreed.resumed));
+        if self.early && self.quic.accepted_0rtt() {
+            return;
+        }
+        if self.early {
+            self.refused(shared, events);
+        }
+        self.begin();
+        events.ready();
+    }
+
+    /// The server has not taken what was sent before the handshake was done: QUIC forgets those streams.
+    fn refused(&mut self, shared: &mut Shared<C>, events: &mut impl Events<Tag>) {
+        let mut again: Vec<(u32, usize)> = self
+            .streams
+            .all()
+            .map(|(place, it)| (it.id, place))
+            .collect();
+        // The newest first, so that the oldest is the first to be sent again.
+        again.sort_unstable_by(|a, b| b.cmp(a));
+        for (_, place) in again {
+            self.unsent[place] = Bytes::new();
+            if let Some(tag) = self.streams.close(place, false) {
+                events.refused(tag);
+                let reading = &mut self.streams.get(place).answer.reading;
+                C::left_out(&mut shared.state, reading, self.slot);
+            }
+        }
+        self.streams.restart();
     }
 
     /// Sends the next request.
@@ -197,16 +251,7 @@ impl<C: Content> OpenConn<C> {
                 return Ok(());
             };
             match event {
-                Event::Connected => {
-                    self.ready = true;
-                    self.resumed = !shared.connector.take_full_handshake();
-                    events.secured(self.resumed);
-                    if let Some(id) = self.quic.streams().open(Dir::Uni) {
-                        let _ = self.quic.send_stream(id).write(&frame::greeting());
-                    }
-                    self.allow();
-                    events.ready();
-                }
+                Event::Connected => self.connected(shared, events),
                 Event::ConnectionLost { reason } => return self.lost(&reason, events),
                 Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
                     while let Some(id) = self.quic.streams().accept(Dir::Uni) {
@@ -464,7 +509,7 @@ impl<C: Content> OpenConn<C> {
         &mut self,
         now: Instant,
         memory: &mut Vec<u8>,
-        mut append: impl FnMut(usize, &[u8]),
+        mut append: impl FnMut(Run<'_>),
     ) {
         /// The most datagrams that the kernel sends at once.
         const MOST: usize = 32;
@@ -474,7 +519,11 @@ impl<C: Content> OpenConn<C> {
             let Some(run) = self.quic.poll_transmit(now, MOST, memory) else {
                 return;
             };
-            append(run.segment_size.unwrap_or(run.size), &memory[..run.size]);
+            append(Run {
+                segment: run.segment_size.unwrap_or(run.size),
+                mark: run.ecn.map_or(0, |mark| mark as u8),
+                bytes: &memory[..run.size],
+            });
         }
     }
 }

@@ -16,6 +16,7 @@ pub fn read(bytes: &[u8], step: usize) -> String {
     let mut said = String::new();
     let (mut reader, mut decoder) = (FrameReader::default(), Decoder::default());
     let mut data = 0;
+    let mut broken = false;
     'all: for mut part in bytes.chunks(step.max(1)) {
         loop {
             let mut joined = Vec::new();
@@ -24,6 +25,7 @@ pub fn read(bytes: &[u8], step: usize) -> String {
                 Ok(None) => break,
                 Err(fault) => {
                     let _ = write!(said, "|{data}|{fault}");
+                    broken = true;
                     break 'all;
                 }
             };
@@ -42,7 +44,9 @@ pub fn read(bytes: &[u8], step: usize) -> String {
             let _ = write!(said, "|{data}|{fields}{decoded:?}");
         }
     }
-    let _ = write!(said, "|{data}|{}", reader.is_within());
+    if !broken {
+        let _ = write!(said, "|{data}|{}", reader.is_within());
+    }
     let mut stream = Incoming::new(StreamId::new(Side::Server, Dir::Uni, 0));
     let mut control = Control::default();
     for part in bytes.chunks(step.max(1)) {

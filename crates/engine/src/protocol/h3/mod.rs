@@ -12,10 +12,13 @@
 //! | `control` | the streams that a server opens |
 //! | `shared` | what all connections share |
 //! | `conn` | a connection: datagrams in, answers out |
+//! | `tls` | TLS of QUIC connections |
+//! | `announced` | the limits that a server announces |
 //! | `session` | all connections of a worker |
 //! | `probe` | one connection before a load |
 //! | `fuzzed` | an entry for fuzzing |
 
+mod announced;
 mod conn;
 mod control;
 mod frame;
@@ -27,9 +30,11 @@ mod reader;
 mod request;
 mod session;
 mod shared;
+mod tls;
 
 pub use conn::H3Conn;
 pub use probe::{H3ProbeError, probe};
+pub use qpack::Decoder;
 pub(crate) use request::Heads;
 pub use session::H3;
 pub(crate) use session::possible;

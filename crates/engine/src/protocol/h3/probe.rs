@@ -2,12 +2,14 @@
 
 use super::conn::OpenConn;
 use super::session::QuicSide;
+use super::tls::Agreed;
 use crate::protocol::h2::Plain;
 use crate::protocol::h2::WINDOW;
 use crate::protocol::tls::{Connector, ProbeError, TlsOptions};
 use crate::remedy::Remedy;
 use crate::target::Target;
-use crate::transport::datagrams;
+use crate::transport::datagrams::Run;
+use crate::transport::unfragmented;
 use prony_record::Tls;
 use quinn_proto::{ConnectionError, Event, TransportErrorCode};
 use std::io::{self, ErrorKind};
@@ -34,6 +36,11 @@ pub enum H3ProbeError {
         /// How long was waited.
         timeout: Duration,
     },
+    /// The path takes no datagram that is long enough for QUIC.
+    #[error(
+        "datagrams of 1,200 bytes, which QUIC needs, do not fit the path to the server: its MTU is too small"
+    )]
+    Mtu,
     /// The server does not agree to HTTP/3.
     #[error("the server speaks QUIC, and does not agree to HTTP/3 (ALPN h3)")]
     NoHttp3,
@@ -53,6 +60,7 @@ impl H3ProbeError {
             Self::Tls(error) => error.remedy(),
             Self::Unix | Self::NoHttp3 | Self::Version => Remedy::NoHttp3,
             Self::Refused(_) | Self::Silent { .. } => Remedy::UdpPort,
+            Self::Mtu => Remedy::Mtu,
             Self::Handshake(_) => Remedy::ServerLog,
         }
     }
@@ -81,19 +89,20 @@ pub fn probe(
     let handshake = handshake(&mut conn, &mut side, &socket, timeout);
     goodbye(&mut conn, &socket);
     match handshake {
-        Ok(()) => Ok(Tls {
-            version: "TLSv1.3".into(),
-            alpn: Some("h3".into()),
-            certificate: connector.certificate(),
-            verified: connector.verifies(),
-            ..Tls::default()
-        }),
+        Ok(()) => {
+            let agreed = conn.quic.crypto_session().handshake_data();
+            let agreed = agreed.and_then(|agreed| agreed.downcast::<Agreed>().ok());
+            Ok(agreed.map_or_else(Tls::default, |agreed| agreed.tls(&connector)))
+        }
         Err(Ended::Silent) => Err(H3ProbeError::Silent {
             port: remote.port(),
             timeout,
         }),
         Err(Ended::Io(error)) if error.kind() == ErrorKind::ConnectionRefused => {
             Err(H3ProbeError::Refused(remote.port()))
+        }
+        Err(Ended::Io(error)) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
+            Err(H3ProbeError::Mtu)
         }
         Err(Ended::Io(error)) => Err(broken(error)),
         Err(Ended::Lost(why)) => Err(explain(&why, &connector)),
@@ -113,6 +122,7 @@ fn socket(remote: SocketAddr) -> io::Result<UdpSocket> {
         SocketAddr::V6(_) => ([0_u16; 8], 0).into(),
     };
     let socket = UdpSocket::bind(any)?;
+    let _ = unfragmented(&socket, remote.is_ipv6());
     socket.connect(remote)?;
     Ok(socket)
 }
@@ -120,8 +130,8 @@ fn socket(remote: SocketAddr) -> io::Result<UdpSocket> {
 /// Sends what a connection wants to send.
 fn transmit(conn: &mut OpenConn<Plain>, socket: &UdpSocket) -> io::Result<()> {
     let mut sent = Ok(());
-    conn.transmit(Instant::now(), &mut Vec::new(), |segment, bytes| {
-        for datagram in bytes.chunks(segment) {
+    conn.transmit(Instant::now(), &mut Vec::new(), |run| {
+        for datagram in run.bytes.chunks(run.segment) {
             if let Err(error) = socket.send(datagram) {
                 sent = Err(error);
             }
@@ -166,7 +176,13 @@ fn handshake(
         match socket.recv(&mut buffer) {
             Ok(n) => {
                 heard = true;
-                let bytes = [&datagrams::header(n, n)[..], &buffer[..n]].concat();
+                let mut bytes = Vec::new();
+                let run = Run {
+                    segment: n,
+                    mark: 0,
+                    bytes: &buffer[..n],
+                };
+                run.put(&mut bytes);
                 side.received(conn, &bytes);
             }
             Err(error) => match error.kind() {

@@ -3,6 +3,7 @@
 use super::conn::{H3Conn, OpenConn};
 use super::request::{Heads, Prepared};
 use super::shared::Shared;
+use super::tls::{self, Agreed, CryptoCost, QuicTls};
 use crate::clock::{self, Nanos};
 use crate::protocol::h2::StreamedExchange;
 use crate::protocol::h2::content::{Content, Plain};
@@ -10,12 +11,12 @@ use crate::protocol::tls::{Connector, TlsInvalid};
 use crate::protocol::{
     AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, Limits, NextSend, Session, Tag,
 };
-use crate::transport::datagrams;
+use crate::transport::datagrams::{self, CONGESTED};
 use bytes::{Bytes, BytesMut};
 use prony_record::{ByRequest, BySession, Quic, Tls};
-use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::{
-    ClientConfig, DatagramEvent, Endpoint, EndpointConfig, EndpointEvent, TransportConfig, VarInt,
+    ClientConfig, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, EndpointEvent,
+    TransportConfig, VarInt,
 };
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -44,6 +45,7 @@ pub(super) struct QuicSide {
     /// Name of the server.
     name: String,
     remote: SocketAddr,
+    cost: Arc<CryptoCost>,
     /// Memory for answers to datagrams of no connection, which are not sent.
     unsent: Vec<u8>,
     /// One moment on both clocks.
@@ -70,8 +72,8 @@ impl QuicSide {
         if !connector.offers_tls13() {
             return Err(TlsInvalid::without_tls13());
         }
-        let crypto = QuicClientConfig::try_from(connector.config())
-            .map_err(|_| TlsInvalid::without_tls13())?;
+        let crypto = QuicTls::new(connector.config()).ok_or_else(TlsInvalid::without_tls13)?;
+        let cost = crypto.cost();
         let mut transport = TransportConfig::default();
         transport
             .max_concurrent_bidi_streams(VarInt::from_u32(0))
@@ -88,6 +90,7 @@ impl QuicSide {
             config,
             name: connector.server_name(),
             remote,
+            cost,
             unsent: Vec::new(),
             began: (Instant::now(), clock::now()),
         })
@@ -106,15 +109,17 @@ impl QuicSide {
     /// Hands what came on the socket of a connection to it.
     pub(super) fn received<C: Content>(&mut self, open: &mut OpenConn<C>, mut bytes: &[u8]) {
         let now = Instant::now();
-        while let Some((segment, datagrams)) = datagrams::next(&mut bytes) {
-            let mut rest = BytesMut::from(datagrams);
+        while let Some(run) = datagrams::next(&mut bytes) {
+            let mark = EcnCodepoint::from_bits(run.mark);
+            let mut rest = BytesMut::from(run.bytes);
             while !rest.is_empty() {
-                let one = rest.split_to(segment.min(rest.len()));
+                let one = rest.split_to(run.segment.min(rest.len()));
+                open.marked += u64::from(run.mark == CONGESTED);
                 let (endpoint, unsent) = (&mut self.endpoint, &mut self.unsent);
                 unsent.clear();
                 // What belongs to no connection, or to another one, is nothing that this server should send here.
                 if let Some(DatagramEvent::ConnectionEvent(handle, event)) =
-                    endpoint.handle(now, self.remote, None, None, one, unsent)
+                    endpoint.handle(now, self.remote, None, mark, one, unsent)
                     && handle == open.handle
                 {
                     open.quic.handle_event(event);
@@ -141,12 +146,11 @@ impl<C: Content> H3<C> {
         Ok(Self {
             shared,
             quic: QuicSide::new(connector, remote, window)?,
-            tls: Tls {
-                version: "TLSv1.3".into(),
-                alpn: Some("h3".into()),
-                ..Tls::default()
+            tls: Tls::default(),
+            seen: Quic {
+                version: tls::VERSION,
+                ..Quic::default()
             },
-            seen: Quic::default(),
             allowed: u32::MAX,
             memory: Vec::new(),
         })
@@ -160,10 +164,16 @@ impl<C: Content> H3<C> {
         let before = open.ready;
         let result = open.drive(&mut self.quic.endpoint, &mut self.shared, events);
         if open.ready && !before {
-            self.tls.handshakes.count(open.resumed);
-            if C::COMPOSES {
-                let slot = open.slot();
-                C::opened(&mut self.shared.state, open.streams.reading(0), slot);
+            if let Some(agreed) = &open.agreed {
+                secured(
+                    &mut self.tls,
+                    &mut self.seen,
+                    agreed,
+                    &self.shared.connector,
+                );
+            }
+            if !open.early {
+                opened(&mut self.shared, open);
             }
         }
         result
@@ -220,9 +230,19 @@ impl<C: Content> Session for H3<C> {
         conn: &mut H3Conn<C>,
         slot: u32,
         _: &mut Vec<u8>,
-        _: &mut impl Events<Tag>,
+        events: &mut impl Events<Tag>,
     ) {
         conn.open = self.quic.connect(slot).map(Box::new);
+        let Some(open) = &mut conn.open else {
+            return;
+        };
+        // Only where the user allows it, and an earlier session can be resumed so.
+        if open.quic.has_0rtt() {
+            open.early = true;
+            opened(&mut self.shared, open);
+            open.begin();
+            events.ready();
+        }
     }
 
     #[inline]
@@ -265,10 +285,7 @@ impl<C: Content> Session for H3<C> {
 
     fn pack(&mut self, conn: &mut H3Conn<C>, out: &mut Vec<u8>) {
         if let Some(open) = conn.open.as_mut().filter(|open| open.dirty) {
-            open.transmit(Instant::now(), &mut self.memory, |segment, bytes| {
-                out.extend_from_slice(&datagrams::header(segment, bytes.len()));
-                out.extend_from_slice(bytes);
-            });
+            open.transmit(Instant::now(), &mut self.memory, |run| run.put(out));
         }
     }
 
@@ -302,10 +319,7 @@ impl<C: Content> Session for H3<C> {
         open.parted = true;
         let code = VarInt::from_u32(super::frame::NO_ERROR);
         open.quic.close(Instant::now(), code, Bytes::new());
-        open.transmit(Instant::now(), &mut self.memory, |segment, bytes| {
-            out.extend_from_slice(&datagrams::header(segment, bytes.len()));
-            out.extend_from_slice(bytes);
-        });
+        open.transmit(Instant::now(), &mut self.memory, |run| run.put(out));
         if !open.drained {
             let gone = EndpointEvent::drained();
             self.quic.endpoint.handle_event(open.handle, gone);
@@ -358,14 +372,15 @@ impl<C: Content> Session for H3<C> {
     }
 
     fn tls(&mut self) -> Option<Tls> {
-        let mut tls = std::mem::take(&mut self.tls);
-        tls.certificate = self.shared.connector.certificate();
-        tls.verified = self.shared.connector.verifies();
-        Some(tls)
+        Some(std::mem::take(&mut self.tls))
     }
 
     fn quic(&mut self) -> Option<Quic> {
-        Some(std::mem::take(&mut self.seen))
+        Some(Quic {
+            crypto_ns: self.quic.cost.nanos(),
+            cpu_ns: clock::thread_cpu(),
+            ..std::mem::take(&mut self.seen)
+        })
     }
 
     fn by_request(&mut self) -> Vec<ByRequest> {
@@ -389,23 +404,51 @@ impl<C: Content> Session for H3<C> {
     }
 }
 
+/// Requests are composed on a connection from now on.
+fn opened<C: Content>(shared: &mut Shared<C>, open: &mut OpenConn<C>) {
+    if C::COMPOSES {
+        let slot = open.slot();
+        C::opened(&mut shared.state, open.streams.reading(0), slot);
+    }
+}
+
+/// Adds a handshake that is done.
+fn secured(tls: &mut Tls, quic: &mut Quic, agreed: &Agreed, connector: &Connector) {
+    if tls.handshakes.all() == 0 {
+        let handshakes = tls.handshakes;
+        *tls = agreed.tls(connector);
+        tls.handshakes = handshakes;
+    }
+    tls.handshakes.count(agreed.resumed);
+    quic.retried += u64::from(agreed.retried);
+    quic.announced = quic.announced.or(agreed.announced);
+}
+
 /// Adds what a connection has seen, which is closed.
 fn count<C: Content>(seen: &mut Quic, open: &OpenConn<C>) {
     let stats = open.quic.stats();
     let of_streams = stats.frame_tx.stream_data_blocked + stats.frame_tx.streams_blocked_bidi;
+    let taken = open.quic.accepted_0rtt();
     seen.merge(&Quic {
         connections: u64::from(open.ready),
+        early: u64::from(open.ready && open.early && taken),
+        early_refused: u64::from(open.ready && open.early && !taken),
         datagrams_sent: stats.udp_tx.datagrams,
+        bytes_sent: stats.udp_tx.bytes,
         sends: stats.udp_tx.ios,
         datagrams_received: stats.udp_rx.datagrams,
+        bytes_received: stats.udp_rx.bytes,
+        datagrams_marked: open.marked,
         // The transport knows of them.
         datagrams_dropped: 0,
         packets_sent: stats.path.sent_packets,
         packets_lost: stats.path.lost_packets,
+        congestion_events: stats.path.congestion_events,
         rtt_sum_ns: match open.ready {
             true => clock::nanos(stats.path.rtt),
             false => 0,
         },
         blocked: stats.frame_tx.data_blocked + of_streams,
+        ..Quic::default()
     });
 }

@@ -28,7 +28,7 @@ pub(super) struct Shared<C: Content> {
     /// again: those decoded last, of answers and of trailers.
     known: [KnownSection<C::Fields>; 2],
     decoder: qpack::Decoder,
-    /// TLS of the worker's connections.
+    /// TLS of all connections.
     pub(super) connector: Connector,
     /// Memory for a section that came in parts, and for one that is sent.
     joined: Vec<u8>,

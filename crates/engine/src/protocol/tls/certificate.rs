@@ -8,7 +8,6 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 use x509_cert::certificate::{CertificateInner, Raw};
@@ -29,8 +28,6 @@ pub(super) struct Verifier {
     pub(super) seen: OnceLock<CertificateDer<'static>>,
     /// Why a certificate was refused first. QUIC says only that one was.
     refused: OnceLock<CertificateError>,
-    /// Full handshakes that nobody has [taken](Self::take_full_handshake) note of.
-    full: AtomicU64,
 }
 
 impl Verifier {
@@ -45,7 +42,6 @@ impl Verifier {
             pinned,
             seen: OnceLock::new(),
             refused: OnceLock::new(),
-            full: AtomicU64::new(0),
         }
     }
 
@@ -57,14 +53,6 @@ impl Verifier {
     /// The key of the first certificate that was seen.
     pub(super) fn certificate(&self) -> Option<Certificate> {
         key(self.seen.get()?)
-    }
-
-    /// A handshake is done: was it a full one? A server shows its certificate in each of those, and not when a session is
-    /// resumed. Of handshakes at the same moment the answer may be another's, so that only their numbers are right.
-    pub(super) fn take_full_handshake(&self) -> bool {
-        let less = |n: u64| n.checked_sub(1);
-        let order = Ordering::Relaxed;
-        self.full.fetch_update(order, order, less).is_ok()
     }
 
     /// Why a certificate was refused, if one was.
@@ -117,7 +105,6 @@ impl ServerCertVerifier for Verifier {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        self.full.fetch_add(1, Ordering::Relaxed);
         self.seen
             .get_or_init(|| CertificateDer::from(certificate.to_vec()));
         let Some(trust) = &self.trust else {

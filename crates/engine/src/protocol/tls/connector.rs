@@ -38,6 +38,8 @@ pub struct TlsOptions {
     pub alpn: Vec<String>,
     /// Resume earlier sessions where the server allows it.
     pub resumption: bool,
+    /// Over QUIC, send requests before the handshake is done where an earlier session is resumed (0-RTT).
+    pub early_data: bool,
 }
 
 impl Default for TlsOptions {
@@ -52,6 +54,7 @@ impl Default for TlsOptions {
             key: None,
             alpn: Vec::new(),
             resumption: true,
+            early_data: false,
         }
     }
 }
@@ -145,6 +148,7 @@ impl Connector {
             .dangerous()
             .with_custom_certificate_verifier(shared)
             .with_client_cert_resolver(Arc::clone(&client) as Arc<dyn ResolvesClientCert>);
+        config.enable_early_data = options.early_data;
         config.alpn_protocols = options
             .alpn
             .iter()
@@ -168,11 +172,6 @@ impl Connector {
     /// The key of the first certificate that was seen.
     pub(in crate::protocol) fn certificate(&self) -> Option<Certificate> {
         self.verifier.certificate()
-    }
-
-    /// A handshake of QUIC, whose state does not say it, is done: was it a full one?
-    pub(in crate::protocol) fn take_full_handshake(&self) -> bool {
-        self.verifier.take_full_handshake()
     }
 
     /// Is TLS 1.3 offered, the only version that QUIC has?
@@ -242,7 +241,7 @@ fn provider(options: &TlsOptions) -> Result<CryptoProvider, TlsInvalid> {
 }
 
 /// The name of a cipher suite in IANA's registry.
-pub(super) fn iana(suite: &SupportedCipherSuite) -> String {
+pub(in crate::protocol) fn iana(suite: &SupportedCipherSuite) -> String {
     let name = suite.suite().as_str().unwrap_or("(unknown)");
     name.replacen("TLS13_", "TLS_", 1)
 }

@@ -14,6 +14,7 @@ mod self_signed;
 mod stream;
 
 pub(crate) use connector::Connector;
+pub(in crate::protocol) use connector::iana;
 pub use connector::{TlsInvalid, TlsOptions, client_config, openssl_name};
 pub use fault::TlsFault;
 pub use probe::{ProbeError, probe, speaks_tls};

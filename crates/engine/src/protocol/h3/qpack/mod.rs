@@ -9,9 +9,9 @@ use table::TABLE;
 /// The prefix of a section that refers to no dynamic table (RFC 9204, 4.5.1).
 const PREFIX: [u8; 2] = [0, 0];
 
-/// Memory for the fields of a section while it is decoded.
+/// Decodes sections that refer to no dynamic table; with memory for a field.
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
+pub struct Decoder {
     name: Vec<u8>,
     value: Vec<u8>,
 }
@@ -21,7 +21,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When it is not QPACK, refers to a dynamic table, or is longer than the limit; fields before that have been shown.
-    pub(super) fn decode(
+    pub fn decode(
         &mut self,
         section: &[u8],
         limit: usize,
