@@ -30,6 +30,14 @@ pub fn transports() -> Vec<Transport> {
     offered
 }
 
+/// The transports over which this protocol can be spoken: datagrams go by epoll alone.
+pub fn transports_of(over: Protocol) -> Vec<Transport> {
+    match over {
+        Protocol::H3 => vec![Transport::Epoll],
+        _ => transports(),
+    }
+}
+
 /// How long: unmeasured first, then measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {

@@ -112,7 +112,11 @@ enum What {
         each: bool,
     },
     /// Reported percentiles, compared with those that a scripted server implies
-    Truth,
+    Truth {
+        /// Only over this protocol: plain, tls, h2c or h3
+        #[arg(long)]
+        over: Option<Protocol>,
+    },
     /// `prony wrk` compared with `prony load`, and with a script compared with wrk
     #[command(alias = "faces")]
     Compat,
@@ -329,8 +333,12 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             memory::run(rig, rounds(3), seconds(3.0), cli.connections, over)
         })?;
     }
-    if all || matches!(cli.what, What::Truth) {
-        bench.run("truth", |rig| truth::run(rig, rounds(3), seconds(5.0)))?;
+    if all || matches!(cli.what, What::Truth { .. }) {
+        let over = match cli.what {
+            What::Truth { over } => over,
+            _ => None,
+        };
+        bench.run("truth", |rig| truth::run(rig, rounds(3), seconds(5.0), over))?;
     }
     match cli.what {
         What::Compat => bench.run("compat", |rig| compat::run(rig, rounds(10), seconds(2.0)))?,

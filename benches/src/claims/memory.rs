@@ -100,11 +100,7 @@ pub fn run(
         false => (connections, 1),
     };
     let mut rows = Vec::new();
-    for transport in load::transports() {
-        // Datagrams go one way only.
-        if over == Protocol::H3 && transport == Transport::IoUring {
-            continue;
-        }
+    for transport in load::transports_of(over) {
         let mut samples = Vec::new();
         for round in 1..=rounds {
             eprintln!("memory: round {round} of {rounds}, {transport}");

@@ -474,9 +474,9 @@ fn command(tool: Tool, program: &Path, (case, over): (Case, Protocol), seconds: 
             }
         }
         Tool::Oha => {
-            // Its runtime is told its threads by the CPUs that it may use: one.
             command = Command::new(program);
             command.args(["--no-tui", "--output-format", "json", "--insecure"]);
+            command.args(["--worker-threads", "1"]);
             command.args(["-c", &case.connections.to_string()]);
             command.args(["-z", &format!("{seconds}s")]);
             if over == Protocol::H3 {
@@ -561,7 +561,7 @@ mod tests {
         );
         assert_eq!(
             words(Tool::Oha, TLS[0], Protocol::Tls),
-            "--no-tui --output-format json --insecure -c 64 -z 3s"
+            "--no-tui --output-format json --insecure --worker-threads 1 -c 64 -z 3s"
         );
         assert_eq!(
             words(Tool::H2load, HTTP2[0], Protocol::H2),

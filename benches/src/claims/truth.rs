@@ -246,20 +246,21 @@ pub struct Truth {
     rows: Vec<Row>,
 }
 
-/// Loads the clockwork with every script over every transport, each time a fresh one.
+/// Loads the clockwork with every script over every transport, each time a fresh one; `over`: only those over it.
 ///
 /// # Errors
 /// When a load cannot be carried out.
-pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Truth> {
+pub fn run(rig: Rig, rounds: u32, seconds: f64, over: Option<Protocol>) -> Result<Truth> {
     // A whole number of periods holds each phase of the stall equally often, wherever it begins.
     let seconds = seconds.ceil().max(1.0);
     let scratch = tempfile::tempdir().map_err(Error::io("cannot make a temporary folder"))?;
     let certificate =
         Certificate::below(scratch.path(), KeyKind::EcdsaP256).map_err(Error::Unusable)?;
     let mut rows = Vec::new();
-    for case in &cases() {
+    let wanted = |case: &&Case| over.is_none_or(|over| case.over == over);
+    for case in cases().iter().filter(wanted) {
         for rate in RATES {
-            for transport in load::transports() {
+            for transport in load::transports_of(case.over) {
                 let mut seen = Vec::new();
                 for round in 1..=rounds {
                     eprintln!(

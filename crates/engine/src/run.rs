@@ -369,7 +369,7 @@ fn by_datagrams<P: Session>(
         sources: &plan.sources,
         first: share.worker,
     };
-    let transport = Udp::new(&ends, share.connections(), came)
+    let transport = Udp::new(&ends, share.connections(), plan.load.udp_sockets, came)
         .map_err(|source| Error::Transport { kind, source })?;
     let report = by_arrival(plan, share, control, events, transport, protocol)?;
     Ok((kind, report))

@@ -76,6 +76,9 @@ pub struct LoadTable {
     /// Close each connection after this many requests.
     #[serde(default)]
     pub requests_per_connection: Option<u32>,
+    /// Over HTTP/3, the connections of each thread share this many sockets.
+    #[serde(default)]
+    pub udp_sockets: Option<u32>,
     /// Length of the measurement. Either this or `requests`.
     #[serde(default)]
     pub duration: Option<Span>,
@@ -196,6 +199,7 @@ impl LoadTable {
                         keepalive: self.keepalive,
                         calls: 1,
                         requests_per_connection: self.requests_per_connection,
+                        udp_sockets: self.udp_sockets.filter(|_| over == Protocol::H3),
                         extent,
                         message: self.message.clone().unwrap_or(default.message.clone()),
                         size: self.size,
@@ -238,6 +242,9 @@ impl LoadTable {
                 "streams",
                 "is for HTTP/2 and HTTP/3: over = \"h2c\", \"h2\" or \"h3\"".into(),
             ));
+        }
+        if self.udp_sockets.is_some() && !overs.contains(&Protocol::H3) {
+            return Err(("udp_sockets", "is for HTTP/3: over = \"h3\"".into()));
         }
         let tls = overs.iter().any(|over| over.is_tls());
         if !tls && (self.key != default_key() || !self.resumption) {

@@ -92,6 +92,9 @@ pub struct Load {
     /// Each connection is closed after this many requests; null: none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<u32>,
+    /// Over HTTP/3, sockets of each thread, which its connections share; null: each connection has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp_sockets: Option<u32>,
     /// How long the measurement lasts.
     #[serde(flatten)]
     pub extent: Extent,
@@ -155,6 +158,7 @@ impl Default for Load {
             keepalive: true,
             calls: 1,
             requests_per_connection: None,
+            udp_sockets: None,
             extent,
             message: "hello\n".into(),
             size: USUAL_SIZE,
@@ -342,6 +346,9 @@ impl fmt::Display for Load {
         }
         if let Some(requests) = self.requests_per_connection {
             write!(f, " r{requests}")?;
+        }
+        if let Some(sockets) = self.udp_sockets {
+            write!(f, " u{sockets}")?;
         }
         if !self.over.is_plain() {
             write!(f, " {}", self.over)?;

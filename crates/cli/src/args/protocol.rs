@@ -66,6 +66,11 @@ pub struct ProtocolArgs {
     /// A connection has at least 65535. By default 1073741823, as in h2load.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_WINDOW)))]
     pub window: Option<u32>,
+    /// HTTP/3: sockets of each thread, shared by its connections
+    ///
+    /// By default each connection has its own, and the kernel spreads them over a server's workers.
+    #[arg(long, value_name = "N", value_parser = count::<u32>)]
+    pub udp_sockets: Option<u32>,
 }
 
 /// The certificate of servers that prony starts.

@@ -90,6 +90,7 @@ impl Shape {
             pipeline: protocol.streams.unwrap_or(self.pipeline),
             keepalive: !self.no_keepalive,
             requests_per_connection: self.requests_per_connection,
+            udp_sockets: protocol.udp_sockets,
             transport: self.transport,
             ..Load::default()
         }

@@ -1,8 +1,12 @@
 //! HTTP/3 in every command that loads or verifies.
 
 use crate::support::{Place, Served, raised, schema, valid};
+use crate::tls::https_of;
 use prony_engine::protocol::tls::SelfSigned;
-use std::net::UdpSocket;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::sync::Arc;
 
 /// prony's server of HTTP/3; gives its URL, and the file of its certificate.
 fn served(place: &Place) -> (Served, String, String) {
@@ -61,6 +65,81 @@ fn a_load_reports_streams_and_packets() {
     let done = place.prony(&[&load[..], &more].concat()).with(0);
     assert!(done.stdout.contains("20 ok, 0 failed"), "{done}");
     assert!(done.stdout.contains("\nQUIC  "), "{done}");
+}
+
+#[test]
+fn requests_are_sent_before_the_handshake_is_done_where_that_is_asked_for() {
+    let place = Place::new();
+    let (_server, url, ca) = served(&place);
+    let load = ["load", &url, "--http3", "--ca", &ca, "-c", "2"];
+    let more = ["--no-keepalive", "-n", "40", "--no-keep", "--json"];
+    let late = place.prony(&[&load[..], &more].concat()).with(0);
+    assert_eq!(late.json()["quic"]["early"], 0, "{late}");
+    assert!(late.json()["tls"]["handshakes"]["resumed"].as_u64() > Some(0));
+    let early = place
+        .prony(&[&load[..], &more, &["--early-data"]].concat())
+        .with(0);
+    assert_eq!(early.json()["outcomes"]["ok"], 40, "{early}");
+    assert!(early.json()["quic"]["early"].as_u64() > Some(0), "{early}");
+    let other = place.refused(&["load", &url, "--early-data"]);
+    assert!(other.stderr.contains("use --http3"), "{other}");
+}
+
+/// Answers one request over HTTP/1.1, for `/alt/PORT` with an offer of HTTP/3 at that port.
+fn offer(client: TcpStream, config: Arc<ServerConfig>) {
+    let connection = ServerConnection::new(config).unwrap();
+    let mut stream = BufReader::new(StreamOwned::new(connection, client));
+    loop {
+        let mut path = None;
+        let mut line = String::new();
+        while stream.read_line(&mut line).is_ok_and(|n| n > 2) {
+            path = path.or_else(|| line.split(' ').nth(1).map(str::to_owned));
+            line.clear();
+        }
+        let Some(path) = path else { return };
+        let offer = path.strip_prefix("/alt/").map_or(String::new(), |port| {
+            format!("Alt-Svc: h3-29=\":1\", h3=\":{port}\"; ma=60\r\n")
+        });
+        let answer = format!("HTTP/1.1 200 OK\r\n{offer}Content-Length: 0\r\n\r\n");
+        let stream = stream.get_mut();
+        if stream.write_all(answer.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn the_newest_protocol_that_a_server_offers_is_found() {
+    let place = Place::new();
+    let (server, _, _) = served(&place);
+    let (port, _) = https_of("localhost", &["http/1.1"], offer);
+    let load = |path: &str| {
+        let url = format!("https://127.0.0.1:{port}{path}");
+        let load = ["load", "--protocol", "auto", "-k", &url, "-n", "20"];
+        place
+            .prony(&[&load[..], &["--no-keep", "--json"]].concat())
+            .with(0)
+    };
+    let h3 = load(&format!("/alt/{}", server.addr.port()));
+    assert_eq!(h3.json()["quic"]["version"], 1, "{h3}");
+    assert!(h3.stderr.contains("by the server's Alt-Svc"), "{h3}");
+    // A port on which nobody hears datagrams.
+    let free = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let nobody = free.local_addr().unwrap().port();
+    drop(free);
+    let gone = load(&format!("/alt/{nobody}"));
+    assert_eq!(gone.json()["tls"]["alpn"], "http/1.1", "{gone}");
+    assert!(gone.stderr.contains("fails: "), "{gone}");
+    let none = load("/");
+    assert!(
+        none.stderr.contains("the server offers no HTTP/3"),
+        "{none}"
+    );
+    let started = place.refused(&["duel", "--protocol", "auto", "./a {port}", "./b {port}"]);
+    assert!(
+        started.stderr.contains("asks a server that runs"),
+        "{started}"
+    );
 }
 
 #[test]

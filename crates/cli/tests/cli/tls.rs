@@ -21,7 +21,7 @@ pub fn https_for(name: &str) -> (u16, String) {
 }
 
 /// The same with these protocols (ALPN), and with what is done with each connection.
-fn https_of(
+pub fn https_of(
     name: &str,
     protocols: &[&str],
     serve: fn(TcpStream, Arc<ServerConfig>),

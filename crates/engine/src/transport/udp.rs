@@ -21,6 +21,8 @@ pub(crate) struct Udp {
     out: UdpOut,
     /// With room for the header in front.
     buffer: Box<[u8]>,
+    /// Datagrams of one of several connections, with their header.
+    addressed: Vec<u8>,
     stamps: Stamps,
 }
 
@@ -28,7 +30,9 @@ pub(crate) struct UdpOut {
     readiness: Readiness,
     sockets: Sockets,
     came: Came,
-    slots: Box<[Socket]>,
+    /// One for each slot, or fewer, which slots share by turns.
+    descriptors: Box<[Descriptor]>,
+    slots: Box<[SlotState]>,
     /// Does the kernel send several datagrams in one call?
     segments: bool,
     /// Slots whose sockets are there, and whose handler has not been told.
@@ -36,32 +40,77 @@ pub(crate) struct UdpOut {
 }
 
 #[derive(Default)]
-struct Socket {
+struct Descriptor {
     fd: Option<OwnedFd>,
-    /// How often the slot was opened: readiness reports of an earlier socket have a lower number.
+    /// How often it was opened: readiness reports of an earlier socket have a lower number.
     generation: u32,
     /// The mark of congestion notification that its datagrams get.
     mark: u8,
+}
+
+#[derive(Default)]
+struct SlotState {
+    open: bool,
     /// Datagrams, with their headers, that the kernel did not take at once.
     unsent: Vec<u8>,
 }
 
 impl Udp {
+    /// `shared`: the most sockets that all connections share; none: each has its own.
+    ///
     /// # Errors
     /// When the kernel has no more file descriptors to give.
-    pub(crate) fn new(ends: &Endpoints<'_>, connections: u32, came: Came) -> io::Result<Self> {
+    pub(crate) fn new(
+        ends: &Endpoints<'_>,
+        connections: u32,
+        shared: Option<u32>,
+        came: Came,
+    ) -> io::Result<Self> {
+        let sockets = shared.unwrap_or(connections).min(connections);
         Ok(Self {
             out: UdpOut {
                 readiness: Readiness::new()?,
                 sockets: Sockets::datagrams(ends)?,
                 came,
-                slots: (0..connections).map(|_| Socket::default()).collect(),
+                descriptors: (0..sockets).map(|_| Descriptor::default()).collect(),
+                slots: (0..connections).map(|_| SlotState::default()).collect(),
                 segments: true,
                 opened: Vec::new(),
             },
             buffer: vec![0; HEADER + BUFFER].into_boxed_slice(),
+            addressed: Vec::new(),
             stamps: Stamps::default(),
         })
+    }
+
+    /// Hands what came on a socket that several connections share to each of them.
+    fn deliver<H: Handler<UdpOut>>(&mut self, nth: u32, run: &Received, handler: &mut H) {
+        let n = run.n as usize;
+        let mut rest = HEADER..HEADER + n;
+        while !rest.is_empty() {
+            let first = rest.start..(rest.start + run.segment).min(rest.end);
+            let to = datagrams::slot(&self.buffer[first.clone()]);
+            let mut group = first;
+            while group.end < rest.end {
+                let next = group.end..(group.end + run.segment).min(rest.end);
+                if datagrams::slot(&self.buffer[next.clone()]) != to {
+                    break;
+                }
+                group.end = next.end;
+            }
+            rest.start = group.end;
+            // What is for nobody here is dropped, as the kernel does.
+            if let Some(slot) = to.filter(|&slot| self.out.has(nth, slot)) {
+                self.addressed.clear();
+                let datagrams = Run {
+                    segment: run.segment,
+                    mark: run.mark,
+                    bytes: &self.buffer[group],
+                };
+                datagrams.put(&mut self.addressed);
+                handler.received(&mut self.out, slot, &self.addressed, run.at);
+            }
+        }
     }
 }
 
@@ -77,25 +126,25 @@ impl Transport for Udp {
         let wait = if opened.is_empty() { wait } else { Wait::No };
         let told = opened.len();
         for slot in opened.drain(..) {
-            if self.out.slots[slot as usize].fd.is_some() {
+            if self.out.slots[slot as usize].open {
                 handler.opened(&mut self.out, slot, Ok(()), clock::now());
             }
         }
         let ready = self.out.readiness.wait(wait)?;
-        for nth in 0..ready {
-            let Some((tag, flags)) = self.out.readiness.event(nth) else {
+        for event in 0..ready {
+            let Some((tag, flags)) = self.out.readiness.event(event) else {
                 continue;
             };
-            let (slot, generation) = untag(tag);
-            let socket = &self.out.slots[slot as usize];
-            let fd = match &socket.fd {
-                Some(fd) if socket.generation == generation => fd.as_raw_fd(),
+            let (nth, generation) = untag(tag);
+            let descriptor = &self.out.descriptors[nth as usize];
+            let fd = match &descriptor.fd {
+                Some(fd) if descriptor.generation == generation => fd.as_raw_fd(),
                 _ => continue,
             };
             if flags & libc::EPOLLOUT as u32 != 0
-                && let Err(error) = self.out.flush(slot)
+                && let Err(error) = self.out.flush(nth)
             {
-                handler.ended(&mut self.out, slot, Some(error), clock::now());
+                self.out.lose(nth, &error, handler);
                 continue;
             }
             if flags & !(libc::EPOLLOUT as u32) == 0 {
@@ -105,31 +154,32 @@ impl Transport for Udp {
                 Came::Read => None,
                 Came::Stamped => Some(&mut self.stamps),
             };
-            let Received {
-                n,
-                segment,
-                mark,
-                at,
-            } = receive(fd, &mut self.buffer[HEADER..], stamps);
-            match n {
+            let mut received = receive(fd, &mut self.buffer[HEADER..], stamps);
+            match received.n {
                 // A datagram without any bytes is none of QUIC.
                 0 => {}
                 1.. => {
-                    let n = n as usize;
-                    let segment = if segment == 0 { n } else { segment };
-                    let bytes = &self.buffer[HEADER..][..n];
-                    let header = Run {
-                        segment,
-                        mark,
-                        bytes,
+                    let n = received.n as usize;
+                    if received.segment == 0 {
+                        received.segment = n;
                     }
-                    .header();
+                    if self.out.shares() {
+                        self.deliver(nth, &received, handler);
+                        continue;
+                    }
+                    let run = Run {
+                        segment: received.segment,
+                        mark: received.mark,
+                        bytes: &self.buffer[HEADER..][..n],
+                    };
+                    let header = run.header();
                     self.buffer[..HEADER].copy_from_slice(&header);
-                    handler.received(&mut self.out, slot, &self.buffer[..HEADER + n], at);
+                    let bytes = &self.buffer[..HEADER + n];
+                    handler.received(&mut self.out, nth, bytes, received.at);
                 }
                 _ => match io::Error::last_os_error() {
                     error if would_block(&error) => {}
-                    error => handler.ended(&mut self.out, slot, Some(error), at),
+                    error => self.out.lose(nth, &error, handler),
                 },
             }
         }
@@ -139,6 +189,75 @@ impl Transport for Udp {
 
 impl Outgoing for UdpOut {
     fn open(&mut self, slot: Slot) -> io::Result<()> {
+        let nth = self.descriptor(slot);
+        if self.descriptors[nth as usize].fd.is_none() {
+            let fd = self.socket()?;
+            let descriptor = &mut self.descriptors[nth as usize];
+            descriptor.generation = descriptor.generation.wrapping_add(1);
+            descriptor.fd = Some(fd);
+            descriptor.mark = 0;
+            self.control(libc::EPOLL_CTL_ADD, nth, libc::EPOLLIN)?;
+        }
+        self.slots[slot as usize].open = true;
+        self.opened.push(slot);
+        Ok(())
+    }
+
+    fn send(&mut self, slot: Slot, bytes: &[u8]) -> io::Result<()> {
+        let state = &mut self.slots[slot as usize];
+        if !state.open {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
+        if !state.unsent.is_empty() {
+            state.unsent.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let sent = self.transmit(slot, bytes)?;
+        if sent < bytes.len() {
+            let unsent = &mut self.slots[slot as usize].unsent;
+            unsent.extend_from_slice(&bytes[sent..]);
+            let nth = self.descriptor(slot);
+            self.control(libc::EPOLL_CTL_MOD, nth, libc::EPOLLIN | libc::EPOLLOUT)?;
+        }
+        Ok(())
+    }
+
+    fn dropped_datagrams(&self, slot: Slot) -> u64 {
+        // Of a socket that is shared, the first of its slots counts them.
+        let descriptor = self.descriptors.get(slot as usize);
+        let fd = descriptor.and_then(|descriptor| descriptor.fd.as_ref());
+        fd.map_or(0, |fd| socket::dropped_datagrams(fd.as_raw_fd()))
+    }
+
+    fn close(&mut self, slot: Slot) {
+        self.slots[slot as usize] = SlotState::default();
+        if !self.shares() {
+            // Closing the only descriptor of a socket takes it out of the epoll set.
+            self.descriptors[slot as usize].fd = None;
+        }
+        self.opened.retain(|&other| other != slot);
+    }
+}
+
+impl UdpOut {
+    /// Do connections share sockets?
+    fn shares(&self) -> bool {
+        self.descriptors.len() < self.slots.len()
+    }
+
+    /// Index of a slot's socket.
+    fn descriptor(&self, slot: Slot) -> u32 {
+        slot % self.descriptors.len() as u32
+    }
+
+    /// Is this slot open, and on this socket?
+    fn has(&self, nth: u32, slot: Slot) -> bool {
+        let state = self.slots.get(slot as usize);
+        state.is_some_and(|state| state.open) && self.descriptor(slot) == nth
+    }
+
+    /// Makes a socket that is connected to the server.
+    fn socket(&mut self) -> io::Result<OwnedFd> {
         let fd = self.sockets.socket()?;
         if self.came == Came::Stamped {
             stamp::ask(&fd);
@@ -154,75 +273,66 @@ impl Outgoing for UdpOut {
         let _ = unfragmented(&fd, self.sockets.is_ipv6());
         let (address, length) = self.sockets.target();
         // SAFETY: the address is valid for the call, and its length is given.
-        if unsafe { libc::connect(fd.as_raw_fd(), address, length) } < 0 {
-            return Err(io::Error::last_os_error());
+        match unsafe { libc::connect(fd.as_raw_fd(), address, length) } {
+            0.. => Ok(fd),
+            _ => Err(io::Error::last_os_error()),
         }
-        let socket = &mut self.slots[slot as usize];
-        socket.generation = socket.generation.wrapping_add(1);
-        socket.fd = Some(fd);
-        socket.mark = 0;
-        self.control(libc::EPOLL_CTL_ADD, slot, libc::EPOLLIN)?;
-        self.opened.push(slot);
-        Ok(())
     }
 
-    fn send(&mut self, slot: Slot, bytes: &[u8]) -> io::Result<()> {
-        let socket = &mut self.slots[slot as usize];
-        if !socket.unsent.is_empty() {
-            socket.unsent.extend_from_slice(bytes);
-            return Ok(());
-        }
-        let Some(fd) = &socket.fd else {
-            return Err(io::ErrorKind::NotConnected.into());
-        };
+    /// Sends on a slot's socket; gives how many bytes were sent.
+    fn transmit(&mut self, slot: Slot, bytes: &[u8]) -> io::Result<usize> {
+        let nth = self.descriptor(slot);
         let ipv6 = self.sockets.is_ipv6();
-        let marking = (&mut socket.mark, ipv6);
-        let sent = transmit(fd, bytes, &mut self.segments, marking)?;
-        if sent < bytes.len() {
-            socket.unsent.extend_from_slice(&bytes[sent..]);
-            self.control(libc::EPOLL_CTL_MOD, slot, libc::EPOLLIN | libc::EPOLLOUT)?;
+        let descriptor = &mut self.descriptors[nth as usize];
+        match &descriptor.fd {
+            Some(fd) => transmit(fd, bytes, &mut self.segments, (&mut descriptor.mark, ipv6)),
+            None => Err(io::ErrorKind::NotConnected.into()),
         }
-        Ok(())
     }
 
-    fn dropped_datagrams(&self, slot: Slot) -> u64 {
-        let fd = self.slots[slot as usize].fd.as_ref();
-        fd.map_or(0, |fd| socket::dropped_datagrams(fd.as_raw_fd()))
+    /// Slots of a socket.
+    fn slots(&self, nth: u32) -> impl Iterator<Item = Slot> + use<> {
+        (nth..self.slots.len() as u32).step_by(self.descriptors.len())
     }
 
-    fn close(&mut self, slot: Slot) {
-        let socket = &mut self.slots[slot as usize];
-        // Closing the only descriptor of a socket takes it out of the epoll set.
-        socket.fd = None;
-        socket.unsent = Vec::new();
-        self.opened.retain(|&other| other != slot);
+    /// Sends what the kernel did not take at once.
+    fn flush(&mut self, nth: u32) -> io::Result<()> {
+        for slot in self.slots(nth) {
+            let unsent = std::mem::take(&mut self.slots[slot as usize].unsent);
+            if unsent.is_empty() {
+                continue;
+            }
+            let sent = self.transmit(slot, &unsent)?;
+            if sent < unsent.len() {
+                self.slots[slot as usize].unsent = unsent[sent..].to_vec();
+                return Ok(());
+            }
+        }
+        self.control(libc::EPOLL_CTL_MOD, nth, libc::EPOLLIN)
     }
-}
 
-impl UdpOut {
-    fn flush(&mut self, slot: Slot) -> io::Result<()> {
-        let socket = &mut self.slots[slot as usize];
-        let Some(fd) = &socket.fd else {
+    /// A socket has failed, and with it all its connections.
+    #[cold]
+    fn lose<H: Handler<Self>>(&mut self, nth: u32, error: &io::Error, handler: &mut H) {
+        for slot in self.slots(nth) {
+            if self.slots[slot as usize].open {
+                let error = match error.raw_os_error() {
+                    Some(code) => io::Error::from_raw_os_error(code),
+                    None => error.kind().into(),
+                };
+                handler.ended(self, slot, Some(error), clock::now());
+            }
+        }
+    }
+
+    fn control(&self, operation: libc::c_int, nth: u32, interest: libc::c_int) -> io::Result<()> {
+        let descriptor = &self.descriptors[nth as usize];
+        let Some(fd) = &descriptor.fd else {
             return Ok(());
         };
-        let ipv6 = self.sockets.is_ipv6();
-        let marking = (&mut socket.mark, ipv6);
-        let sent = transmit(fd, &socket.unsent, &mut self.segments, marking)?;
-        socket.unsent.drain(..sent);
-        if socket.unsent.is_empty() {
-            self.control(libc::EPOLL_CTL_MOD, slot, libc::EPOLLIN)?;
-        }
-        Ok(())
-    }
-
-    fn control(&self, operation: libc::c_int, slot: Slot, interest: libc::c_int) -> io::Result<()> {
-        let socket = &self.slots[slot as usize];
-        let Some(fd) = &socket.fd else {
-            return Ok(());
-        };
-        let fd = fd.as_raw_fd();
+        let tag = (nth, descriptor.generation);
         self.readiness
-            .control(operation, fd, interest, (slot, socket.generation))
+            .control(operation, fd.as_raw_fd(), interest, tag)
     }
 }
 
@@ -431,7 +541,7 @@ mod tests {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let target = Target::Tcp(server.local_addr().unwrap());
         for (came, segments) in [(Came::Read, true), (Came::Stamped, false)] {
-            let mut udp = Udp::new(&Endpoints::to(&target), 1, came).unwrap();
+            let mut udp = Udp::new(&Endpoints::to(&target), 1, None, came).unwrap();
             udp.out.segments = segments;
             let mut heard = Heard::default();
             udp.out().open(0).unwrap();
@@ -457,13 +567,62 @@ mod tests {
     }
 
     #[test]
+    fn connections_that_share_sockets_get_their_own_datagrams() {
+        #[derive(Default)]
+        struct Addressed(Vec<(Slot, Vec<u8>)>);
+        impl<O> Handler<O> for Addressed {
+            fn opened(&mut self, _: &mut O, _: Slot, result: io::Result<()>, _: clock::Nanos) {
+                result.unwrap();
+            }
+            fn received(&mut self, _: &mut O, slot: Slot, mut bytes: &[u8], _: clock::Nanos) {
+                while let Some(run) = datagrams::next(&mut bytes) {
+                    let all = run.bytes.chunks(run.segment);
+                    self.0.extend(all.map(|one| (slot, one.to_vec())));
+                }
+            }
+            fn ended(&mut self, _: &mut O, _: Slot, _: Option<io::Error>, _: clock::Nanos) {}
+        }
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let target = Target::Tcp(server.local_addr().unwrap());
+        let mut udp = Udp::new(&Endpoints::to(&target), 5, Some(2), Came::Read).unwrap();
+        let datagram = |slot| [&[0x40][..], &datagrams::id(slot, 0), b"text"].concat();
+        let mut buffer = [0; 100];
+        let mut from = std::collections::BTreeSet::new();
+        for slot in [0, 1, 2, 4] {
+            udp.out().open(slot).unwrap();
+            let mut out = Vec::new();
+            put(13, &datagram(slot), &mut out);
+            udp.out().send(slot, &out).unwrap();
+            let (n, address) = server.recv_from(&mut buffer).unwrap();
+            from.insert(address);
+            // Back to it, to one that is not open, and to one that is not there.
+            for to in [slot, 3, 99] {
+                buffer[1..9].copy_from_slice(&datagrams::id(to, 0));
+                server.send_to(&buffer[..n], address).unwrap();
+            }
+        }
+        assert_eq!(from.len(), 2);
+        let mut heard = Addressed::default();
+        let patience = clock::now() + 10 * clock::SECOND;
+        while heard.0.len() < 4 {
+            assert!(clock::now() < patience);
+            udp.poll(Wait::Tick, &mut heard).unwrap();
+        }
+        heard.0.sort();
+        assert_eq!(heard.0, [0, 1, 2, 4].map(|slot| (slot, datagram(slot))));
+        udp.out().close(0);
+        assert!(udp.out().send(0, b"").is_err());
+        assert!(udp.out().send(2, b"").is_ok());
+    }
+
+    #[test]
     fn marks_of_congestion_go_both_ways() {
         for server in ["127.0.0.1:0", "[::1]:0"] {
             let Ok(server) = UdpSocket::bind(server) else {
                 continue;
             };
             let to = server.local_addr().unwrap();
-            let mut peer = Udp::new(&Endpoints::to(&Target::Tcp(to)), 1, Came::Read).unwrap();
+            let mut peer = Udp::new(&Endpoints::to(&Target::Tcp(to)), 1, None, Came::Read).unwrap();
             let mut heard = Heard::default();
             peer.out().open(0).unwrap();
             until(&mut peer, &mut heard, |heard| heard.opened);
@@ -479,7 +638,7 @@ mod tests {
                 .put(&mut out);
                 peer.out().send(0, &out).unwrap();
                 let (_, from) = server.recv_from(&mut buffer).unwrap();
-                assert_eq!(peer.out.slots[0].mark, mark);
+                assert_eq!(peer.out.descriptors[0].mark, mark);
                 // What the server sends back has the mark that its socket has.
                 let value = libc::c_int::from(mark);
                 let set = match to.is_ipv6() {
@@ -500,7 +659,7 @@ mod tests {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let target = Target::Tcp(server.local_addr().unwrap());
         drop(server);
-        let mut udp = Udp::new(&Endpoints::to(&target), 1, Came::Read).unwrap();
+        let mut udp = Udp::new(&Endpoints::to(&target), 1, None, Came::Read).unwrap();
         udp.out().open(0).unwrap();
         let mut out = Vec::new();
         put(1, b"x", &mut out);

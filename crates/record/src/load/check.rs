@@ -82,6 +82,12 @@ impl Load {
                 self.requests_per_connection.unwrap_or_default().to_string(),
             ),
             (
+                "udp-sockets",
+                self.udp_sockets != Some(0),
+                "at least 1",
+                self.udp_sockets.unwrap_or_default().to_string(),
+            ),
+            (
                 "pipeline",
                 self.keepalive || self.pipeline <= self.calls,
                 match self.calls {

@@ -3,6 +3,7 @@
 use super::control::{Control, Incoming, News};
 use super::frame;
 use super::request::frames;
+use super::session::QuicSide;
 use super::shared::{AnswerStream, Shared};
 use super::tls::Agreed;
 use crate::protocol::h2::content::{Content, Plain};
@@ -11,7 +12,7 @@ use crate::protocol::{Events, Fault, Mismatch, Tag};
 use crate::transport::datagrams::Run;
 use bytes::Bytes;
 use quinn_proto::{
-    Connection, ConnectionError, ConnectionHandle, Dir, Endpoint, Event, ReadError, Side,
+    Connection, ConnectionError, ConnectionHandle, Dir, Event, ReadError, Side,
     StreamEvent, StreamId, VarInt, WriteError,
 };
 use std::time::Instant;
@@ -236,17 +237,12 @@ impl<C: Content> OpenConn<C> {
     /// Why the connection cannot be used any further.
     pub(super) fn drive(
         &mut self,
-        endpoint: &mut Endpoint,
+        side: &mut QuicSide,
         shared: &mut Shared<C>,
         events: &mut impl Events<Tag>,
     ) -> Result<(), Fault> {
         loop {
-            while let Some(event) = self.quic.poll_endpoint_events() {
-                self.drained |= event.is_drained();
-                if let Some(event) = endpoint.handle_event(self.handle, event) {
-                    self.quic.handle_event(event);
-                }
-            }
+            side.attend(self);
             let Some(event) = self.quic.poll() else {
                 return Ok(());
             };

@@ -150,11 +150,7 @@ fn handshake(
     let mut buffer = vec![0; 65_536];
     let mut heard = false;
     loop {
-        while let Some(event) = conn.quic.poll_endpoint_events() {
-            if let Some(event) = side.endpoint.handle_event(conn.handle, event) {
-                conn.quic.handle_event(event);
-            }
-        }
+        side.attend(conn);
         match conn.quic.poll() {
             Some(Event::Connected) => return Ok(()),
             Some(Event::ConnectionLost { reason }) => return Err(Ended::Lost(reason)),

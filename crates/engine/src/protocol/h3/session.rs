@@ -11,16 +11,17 @@ use crate::protocol::tls::{Connector, TlsInvalid};
 use crate::protocol::{
     AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, Limits, NextSend, Session, Tag,
 };
-use crate::transport::datagrams::{self, CONGESTED};
+use crate::transport::datagrams::{self, CONGESTED, ID};
 use bytes::{Bytes, BytesMut};
 use prony_record::{ByRequest, BySession, Quic, Tls};
 use quinn_proto::{
-    ClientConfig, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, EndpointEvent,
+    ClientConfig, ConnectionId, ConnectionIdGenerator, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, EndpointEvent,
     TransportConfig, VarInt,
 };
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 /// Streams that a server may open: its control stream, those of its QPACK, and some that mean nothing here.
 const INCOMING: u32 = 16;
@@ -40,7 +41,9 @@ pub struct H3<C: Content = Plain> {
 
 /// The part of a worker, or of a probe, that all its connections of QUIC share.
 pub(super) struct QuicSide {
-    pub(super) endpoint: Endpoint,
+    endpoint: Endpoint,
+    /// Slot of the connection that gets the next IDs.
+    slot: Arc<AtomicU32>,
     config: ClientConfig,
     /// Name of the server.
     name: String,
@@ -50,6 +53,28 @@ pub(super) struct QuicSide {
     unsent: Vec<u8>,
     /// One moment on both clocks.
     began: (Instant, Nanos),
+}
+
+/// IDs that say to which slot a datagram goes, where connections share a socket.
+struct SlotIds {
+    slot: Arc<AtomicU32>,
+    /// IDs so far.
+    nth: u32,
+}
+
+impl ConnectionIdGenerator for SlotIds {
+    fn generate_cid(&mut self) -> ConnectionId {
+        self.nth = self.nth.wrapping_add(1);
+        ConnectionId::new(&datagrams::id(self.slot.load(Ordering::Relaxed), self.nth))
+    }
+
+    fn cid_len(&self) -> usize {
+        ID
+    }
+
+    fn cid_lifetime(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// Can QUIC be spoken with a server as the connector says?
@@ -85,8 +110,16 @@ impl QuicSide {
             .max_idle_timeout(None);
         let mut config = ClientConfig::new(Arc::new(crypto));
         config.transport_config(Arc::new(transport));
+        let slot = Arc::<AtomicU32>::default();
+        let ids = Arc::clone(&slot);
+        let mut endpoint = EndpointConfig::default();
+        endpoint.cid_generator(move || {
+            let slot = Arc::clone(&ids);
+            Box::new(SlotIds { slot, nth: 0 })
+        });
         Ok(Self {
-            endpoint: Endpoint::new(Arc::new(EndpointConfig::default()), None, true, None),
+            endpoint: Endpoint::new(Arc::new(endpoint), None, true, None),
+            slot,
             config,
             name: connector.server_name(),
             remote,
@@ -99,11 +132,23 @@ impl QuicSide {
     /// Begins a connection.
     pub(super) fn connect<C: Content>(&mut self, slot: u32) -> Option<OpenConn<C>> {
         let (config, name) = (self.config.clone(), &self.name);
+        self.slot.store(slot, Ordering::Relaxed);
         let made = self
             .endpoint
             .connect(Instant::now(), config, self.remote, name);
         made.ok()
             .map(|(handle, quic)| OpenConn::new(handle, quic, slot))
+    }
+
+    /// Tells the endpoint what happens on a connection, and the connection what follows from that.
+    pub(super) fn attend<C: Content>(&mut self, open: &mut OpenConn<C>) {
+        while let Some(event) = open.quic.poll_endpoint_events() {
+            open.drained |= event.is_drained();
+            self.slot.store(open.slot(), Ordering::Relaxed);
+            if let Some(event) = self.endpoint.handle_event(open.handle, event) {
+                open.quic.handle_event(event);
+            }
+        }
     }
 
     /// Hands what came on the socket of a connection to it.
@@ -162,7 +207,7 @@ impl<C: Content> H3<C> {
             return Ok(());
         };
         let before = open.ready;
-        let result = open.drive(&mut self.quic.endpoint, &mut self.shared, events);
+        let result = open.drive(&mut self.quic, &mut self.shared, events);
         if open.ready && !before {
             if let Some(agreed) = &open.agreed {
                 secured(
