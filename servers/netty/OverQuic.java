@@ -1,6 +1,7 @@
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioChannelOption;
@@ -25,6 +26,8 @@ import java.util.function.Function;
 final class OverQuic {
     private static final int WINDOW = 1024 * 1024;
     private static final int STREAMS = 256;
+    /** As far as the machine allows: all connections of a loop have but this one socket. */
+    private static final int RECEIVE_BUFFER = 4 * 1024 * 1024;
 
     private OverQuic() {}
 
@@ -46,6 +49,7 @@ final class OverQuic {
                         .group(loops)
                         .channel(NioDatagramChannel.class)
                         .option(NioChannelOption.of(StandardSocketOptions.SO_REUSEPORT), true)
+                        .option(ChannelOption.SO_RCVBUF, RECEIVE_BUFFER)
                         .handler(Http3.newQuicServerCodecBuilder()
                                 .sslContext(tls)
                                 .initialMaxData(16 * WINDOW)
