@@ -29,19 +29,23 @@ import java.io.File;
 import java.util.Map;
 import java.util.function.Function;
 
-/** Serves one contract with Netty: Main CONTRACT HOST PORT [plain|tls|h2c|h2 [CERT KEY]]. */
+/** Serves one contract with Netty: Main CONTRACT HOST PORT [plain|tls|h2c|h2|h3 [CERT KEY]]. */
 public final class Main {
     private static final Map<String, Function<FullHttpRequest, FullHttpResponse>> CONTRACTS =
             Map.of("http-echo", HttpEcho::answer, "fibonacci", Fibonacci::answer);
-    private static final int MAX_BODY = 64 * 1024;
+    static final int MAX_BODY = 64 * 1024;
 
     public static void main(String[] args) throws Exception {
         if (args.length < 3 || !(CONTRACTS.containsKey(args[0]) || args[0].equals("ws-echo"))) {
-            System.err.println("usage: Main http-echo|fibonacci|ws-echo HOST PORT [plain|tls|h2c|h2 [CERT KEY]]");
+            System.err.println("usage: Main http-echo|fibonacci|ws-echo HOST PORT [plain|tls|h2c|h2|h3 [CERT KEY]]");
             System.exit(2);
         }
         var contract = CONTRACTS.get(args[0]);
         String over = args.length > 3 ? args[3] : "plain";
+        if (over.equals("h3")) {
+            OverQuic.serve(args[1], Integer.parseInt(args[2]), args[4], args[5], contract);
+            return;
+        }
         boolean http2 = over.startsWith("h2");
         SslContext tls = over.equals("tls") || over.equals("h2") ? tls(args[4], args[5], http2) : null;
         var loops = new MultiThreadIoEventLoopGroup(NioIoHandler.newFactory());

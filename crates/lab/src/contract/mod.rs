@@ -181,6 +181,8 @@ impl Contract {
             Protocol::Plain
         };
         let kept = move |act: &&'static Act| !(over.has_streams() && http::is_of_http1(act));
+        let reaches =
+            move |act: &&'static Act| !(matches!(over, Protocol::H3) && over_h2::is_of_frames(act));
         let (h2, tls): (&'static [Act], &'static [Act]) = (
             if over.has_streams() {
                 over_h2::SCRIPT
@@ -192,6 +194,7 @@ impl Contract {
                 Protocol::Plain | Protocol::H2c | Protocol::H3 => &[],
             },
         );
+        let h2 = h2.iter().filter(reaches);
         self.script().iter().filter(kept).chain(h2).chain(tls)
     }
 
@@ -414,5 +417,14 @@ mod tests {
                 .starts_with("\"tcp_echo\" is not a contract"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn over_http3_no_step_ends_at_the_relay() {
+        let steps: Vec<_> = Contract::HttpEcho.steps(&[Protocol::H3]).collect();
+        let own = ["streams-at-once", "interleaved-data", "reset"];
+        assert!(steps.ends_with(&own), "{steps:?}");
+        let over_h2 = Contract::HttpEcho.steps(&[Protocol::H2]);
+        assert!(over_h2.into_iter().any(|step| step == "goaway"));
     }
 }

@@ -85,6 +85,14 @@ pub(super) const SCRIPT: &[Act] = &[
     },
 ];
 
+/// Whether it is about frames of HTTP/2 that end at the relay to HTTP/3: a server never sees anything of them.
+pub(super) fn is_of_frames(act: &Act) -> bool {
+    matches!(
+        act.name,
+        "one-byte-window" | "continuation" | "unknown-frame" | "ping" | "goaway"
+    )
+}
+
 /// Asks by itself, on a connection of its own.
 pub(super) fn ask(case: &Case, visit: &Visit<'_>) -> Result<HttpAnswer, Fault> {
     let content_type = ("content-type".to_owned(), "application/json".to_owned());
