@@ -338,7 +338,9 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             What::Truth { over } => over,
             _ => None,
         };
-        bench.run("truth", |rig| truth::run(rig, rounds(3), seconds(5.0), over))?;
+        bench.run("truth", |rig| {
+            truth::run(rig, rounds(3), seconds(5.0), over)
+        })?;
     }
     match cli.what {
         What::Compat => bench.run("compat", |rig| compat::run(rig, rounds(10), seconds(2.0)))?,

@@ -56,10 +56,7 @@ impl ProtocolOptions<'_> {
         }
         let datagrams = |(place, _): (usize, &String)| self.protocol.over(place) == Protocol::H3;
         if self.protocol.udp_sockets.is_some() && !sides.iter().enumerate().all(datagrams) {
-            return Err(usage!(
-                help = "use --http3",
-                "--udp-sockets is for HTTP/3"
-            ));
+            return Err(usage!(help = "use --http3", "--udp-sockets is for HTTP/3"));
         }
         if number < sides.len() && self.protocol.streams.is_some() {
             return Err(usage!(

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use h2::client;
-use http::{HeaderMap, HeaderValue, Request};
+use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use prony_engine::protocol::HttpRequest;
 use prony_engine::protocol::encoding::Encoding;
 use std::fmt::Display;
@@ -40,6 +40,31 @@ impl H2Answer {
     }
 }
 
+/// What ends a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RequestEnd {
+    /// The last of its head and body.
+    Itself,
+    /// A piece of body that is empty.
+    EmptyData,
+    /// A field after the body.
+    Trailers,
+}
+
+/// Asks once, as [`fetch`] does, with this end.
+///
+/// # Errors
+/// When there is no answer, in words.
+pub(crate) fn fetch_one(
+    addr: SocketAddr,
+    (request, end): (&HttpRequest, RequestEnd),
+    tls: bool,
+    silence: Duration,
+) -> Result<H2Answer, String> {
+    let answers = fetch_ended(addr, (request, end), tls, 1, silence)?;
+    answers.into_iter().next().ok_or_else(|| "no answer".into())
+}
+
 /// Asks so often on one connection, and gives the answers. `tls` says which scheme is named; `silence` is how long each
 /// step of it may take, of which every piece of a body is one.
 ///
@@ -48,6 +73,16 @@ impl H2Answer {
 pub(crate) fn fetch(
     addr: SocketAddr,
     request: &HttpRequest,
+    tls: bool,
+    times: usize,
+    silence: Duration,
+) -> Result<Vec<H2Answer>, String> {
+    fetch_ended(addr, (request, RequestEnd::Itself), tls, times, silence)
+}
+
+fn fetch_ended(
+    addr: SocketAddr,
+    asked: (&HttpRequest, RequestEnd),
     tls: bool,
     times: usize,
     silence: Duration,
@@ -64,7 +99,7 @@ pub(crate) fn fetch(
         tokio::spawn(connection);
         let mut answers = Vec::with_capacity(times);
         for _ in 0..times {
-            answers.push(ask(client.clone(), request, tls, silence).await?);
+            answers.push(ask(client.clone(), asked, tls, silence).await?);
         }
         Ok(answers)
     })
@@ -72,7 +107,7 @@ pub(crate) fn fetch(
 
 async fn ask(
     client: client::SendRequest<Bytes>,
-    request: &HttpRequest,
+    (request, end): (&HttpRequest, RequestEnd),
     tls: bool,
     silence: Duration,
 ) -> Result<H2Answer, String> {
@@ -97,14 +132,25 @@ async fn ask(
     }
     let built = built.body(()).map_err(|error| error.to_string())?;
     let mut client = within(silence, "room for a stream", client.ready()).await?;
+    let ends = end == RequestEnd::Itself;
     let empty = request.body.is_empty();
     let (answer, mut body) = client
-        .send_request(built, empty)
+        .send_request(built, empty && ends)
         .map_err(|error| error.to_string())?;
-    if !empty {
-        body.send_data(request.body.clone().into(), true)
-            .map_err(|error| error.to_string())?;
-    }
+    let mut sent = match empty {
+        true => Ok(()),
+        false => body.send_data(request.body.clone().into(), ends),
+    };
+    sent = sent.and_then(|()| match end {
+        RequestEnd::Itself => Ok(()),
+        RequestEnd::EmptyData => body.send_data(Bytes::new(), true),
+        RequestEnd::Trailers => {
+            let name = HeaderName::from_static("x-trailer");
+            let value = HeaderValue::from_static("to be ignored");
+            body.send_trailers(HeaderMap::from_iter([(name, value)]))
+        }
+    });
+    sent.map_err(|error| error.to_string())?;
     let (head, mut stream) = within(silence, "an answer", answer).await?.into_parts();
     let mut bytes = Vec::new();
     while let Some(piece) = limited(silence, "the rest of an answer", stream.data()).await? {

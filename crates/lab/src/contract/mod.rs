@@ -21,6 +21,7 @@ mod http_echo;
 mod independence;
 mod inspection;
 mod over_h2;
+mod over_h3;
 mod over_tls;
 mod static_file;
 mod tcp_echo;
@@ -195,7 +196,12 @@ impl Contract {
             },
         );
         let h2 = h2.iter().filter(reaches);
-        self.script().iter().filter(kept).chain(h2).chain(tls)
+        let h3: &'static [Act] = match over {
+            Protocol::H3 => over_h3::SCRIPT,
+            _ => &[],
+        };
+        let all = self.script().iter().filter(kept);
+        all.chain(h2).chain(h3).chain(tls)
     }
 
     const fn script(self) -> &'static [Act] {
@@ -422,8 +428,12 @@ mod tests {
     #[test]
     fn over_http3_no_step_ends_at_the_relay() {
         let steps: Vec<_> = Contract::HttpEcho.steps(&[Protocol::H3]).collect();
-        let own = ["streams-at-once", "interleaved-data", "reset"];
-        assert!(steps.ends_with(&own), "{steps:?}");
+        let passed_on = ["streams-at-once", "interleaved-data", "reset"];
+        let own = ["head", "large-head", "empty-data", "trailers"];
+        assert!(
+            steps.ends_with(&[&passed_on[..], &own].concat()),
+            "{steps:?}"
+        );
         let over_h2 = Contract::HttpEcho.steps(&[Protocol::H2]);
         assert!(over_h2.into_iter().any(|step| step == "goaway"));
     }

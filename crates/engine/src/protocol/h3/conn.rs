@@ -12,8 +12,8 @@ use crate::protocol::{Events, Fault, Mismatch, Tag};
 use crate::transport::datagrams::Run;
 use bytes::Bytes;
 use quinn_proto::{
-    Connection, ConnectionError, ConnectionHandle, Dir, Event, ReadError, Side,
-    StreamEvent, StreamId, VarInt, WriteError,
+    Connection, ConnectionError, ConnectionHandle, Dir, Event, ReadError, Side, StreamEvent,
+    StreamId, VarInt, WriteError,
 };
 use std::time::Instant;
 

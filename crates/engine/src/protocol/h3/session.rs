@@ -15,8 +15,8 @@ use crate::transport::datagrams::{self, CONGESTED, ID};
 use bytes::{Bytes, BytesMut};
 use prony_record::{ByRequest, BySession, Quic, Tls};
 use quinn_proto::{
-    ClientConfig, ConnectionId, ConnectionIdGenerator, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, EndpointEvent,
-    TransportConfig, VarInt,
+    ClientConfig, ConnectionId, ConnectionIdGenerator, DatagramEvent, EcnCodepoint, Endpoint,
+    EndpointConfig, EndpointEvent, TransportConfig, VarInt,
 };
 use std::net::SocketAddr;
 use std::sync::Arc;

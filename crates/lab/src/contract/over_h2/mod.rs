@@ -12,6 +12,7 @@ use super::answer::HttpAnswer;
 use super::http::Case;
 use super::wire::Fault;
 use super::{Act, Depth, Visit};
+use crate::over_h2::RequestEnd;
 use client::Client;
 use frame::{ENABLE_PUSH, END_HEADERS, END_STREAM, INITIAL_WINDOW, kind};
 use prony_engine::protocol::HttpRequest;
@@ -95,19 +96,33 @@ pub(super) fn is_of_frames(act: &Act) -> bool {
 
 /// Asks by itself, on a connection of its own.
 pub(super) fn ask(case: &Case, visit: &Visit<'_>) -> Result<HttpAnswer, Fault> {
+    ask_with(case, visit, &[], RequestEnd::Itself)
+}
+
+/// The same with more fields, and with this end.
+pub(super) fn ask_with(
+    case: &Case,
+    visit: &Visit<'_>,
+    fields: &[(String, String)],
+    end: RequestEnd,
+) -> Result<HttpAnswer, Fault> {
     let content_type = ("content-type".to_owned(), "application/json".to_owned());
     let request = HttpRequest {
         method: case.method.into(),
-        headers: case.body.iter().map(|_| content_type.clone()).collect(),
+        headers: case
+            .body
+            .iter()
+            .map(|_| &content_type)
+            .chain(fields)
+            .cloned()
+            .collect(),
         body: case.body.clone().unwrap_or_default(),
         ..HttpRequest::get(visit.way.authority, case.target.as_str())
     };
     let silence = visit.patience.silence();
-    let answers = crate::over_h2::fetch(visit.addr, &request, visit.way.over.is_tls(), 1, silence);
-    let answer = answers
-        .map_err(|why| Fault::new("an answer over HTTP/2", why))?
-        .pop()
-        .expect("one answer was asked for");
+    let tls = visit.way.over.is_tls();
+    let answer = crate::over_h2::fetch_one(visit.addr, (&request, end), tls, silence)
+        .map_err(|why| Fault::new("an answer over HTTP/2", why))?;
     let content_type = answer.fields.get("content-type");
     let codings = answer.fields.get_all("content-encoding").into_iter();
     Ok(HttpAnswer {
