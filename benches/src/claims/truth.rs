@@ -12,7 +12,7 @@ use crate::table::Table;
 use prony_engine::schedule::{Constant, Poisson, Schedule, Share};
 use prony_engine::{Dialogue, Plan, Target};
 use prony_lab::contract::Certificate;
-use prony_record::load::{KeyKind, Protocol};
+use prony_record::load::{Assignment, KeyKind, Protocol};
 use prony_record::{Spacing, Transport};
 use prony_reference::Contract;
 use prony_reference::clockwork::{Delay, ReplyScript, Stall, Timeline, quantile};
@@ -336,6 +336,8 @@ impl Case {
         } else {
             Spacing::Constant
         };
+        // Each request has its connection, so that the clockwork's notes can be matched with the schedule.
+        plan.load.assignment = Assignment::RoundRobin;
         plan.load.pipeline = self.pipeline;
         plan.load.transport = transport;
         (plan.seed, plan.cpus) = (seed, vec![rig.client]);

@@ -11,7 +11,7 @@ use prony_engine::schedule::{Constant, Share};
 use prony_engine::{Dialogue, Nanos, Plan, Target, clock};
 use prony_lab::generator::{Generator, LoadControl, LoadController};
 use prony_lab::interrupt::Interrupt;
-use prony_record::load::Protocol;
+use prony_record::load::{Assignment, Protocol};
 use prony_record::{Extent, Span, Window};
 use prony_reference::Contract;
 use prony_reference::clockwork::{Delay, ReplyScript, quantile};
@@ -106,6 +106,8 @@ fn round(
     let dialogue = Dialogue::Echo(MESSAGE.to_vec());
     let mut plan = Plan::closed(Target::Tcp(clockwork.address), dialogue, CONNECTIONS);
     plan.load.rate = Some(RATE);
+    // Each request has its connection, so that the clockwork's notes can be matched with the schedule.
+    plan.load.assignment = Assignment::RoundRobin;
     // No request waits for a connection, or a stall of this machine would be the client's.
     plan.load.pipeline = 512;
     plan.load.extent = Extent::Duration(Span(length));

@@ -64,7 +64,27 @@ fn a_load_reports_streams_and_packets() {
     let more = ["--no-keepalive", "-n", "20", "--no-keep"];
     let done = place.prony(&[&load[..], &more].concat()).with(0);
     assert!(done.stdout.contains("20 ok, 0 failed"), "{done}");
-    assert!(done.stdout.contains("\nQUIC  "), "{done}");
+    for row in ["QUIC", "packets", "announced", "cryptography"] {
+        assert!(done.stdout.contains(&format!("\n{row} ")), "{row}: {done}");
+    }
+    assert!(done.stdout.contains("TLSv1.3, TLS_"), "{done}");
+}
+
+#[test]
+fn connections_share_as_many_sockets_as_are_asked_for() {
+    let place = Place::new();
+    let (_server, url, ca) = served(&place);
+    let load = [
+        "load", &url, "--http3", "--ca", &ca, "-c", "30", "-n", "300",
+    ];
+    let more = ["--udp-sockets", "2", "--json"];
+    let done = place.prony(&[&load[..], &more].concat()).with(0);
+    assert_eq!(done.json()["outcomes"]["ok"], 300, "{done}");
+    assert_eq!(done.json()["quic"]["connections"], 30, "{done}");
+    let row = place.prony(&["report", "1"]).with(0);
+    assert!(row.stdout.contains("u2 h3"), "{row}");
+    let tls = place.refused(&["load", &url, "--udp-sockets", "2"]);
+    assert!(tls.stderr.contains("--udp-sockets is for HTTP/3"), "{tls}");
 }
 
 #[test]

@@ -25,6 +25,9 @@ pub(crate) fn listen(address: SocketAddr, sharing: Sharing) -> Result<TcpListene
     listening_socket(address, sharing).map_err(|source| Error::Listen { address, source })
 }
 
+/// Bytes of datagrams that wait for a server.
+const RECEIVE_BUFFER: libc::c_int = 8 << 20;
+
 /// A socket for datagrams at this address; with `shared`, others may have the same one.
 pub(crate) fn bind_datagrams(address: SocketAddr, shared: bool) -> Result<UdpSocket, Error> {
     let bound = || {
@@ -38,6 +41,12 @@ pub(crate) fn bind_datagrams(address: SocketAddr, shared: bool) -> Result<UdpSoc
         let socket = unsafe { UdpSocket::from_raw_fd(fd) };
         if shared {
             switch_on(fd, libc::SOL_SOCKET, libc::SO_REUSEPORT)?;
+        }
+        // As much as the kernel gives: the first datagrams of thousands of connections may come at once.
+        for option in [libc::SO_RCVBUFFORCE, libc::SO_RCVBUF] {
+            if set(fd, libc::SOL_SOCKET, option, RECEIVE_BUFFER).is_ok() {
+                break;
+            }
         }
         bind(fd, address)?;
         Ok(socket)
@@ -76,10 +85,13 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
 }
 
 fn switch_on(fd: RawFd, level: libc::c_int, option: libc::c_int) -> io::Result<()> {
-    let on: libc::c_int = 1;
+    set(fd, level, option, 1)
+}
+
+fn set(fd: RawFd, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
     let length = size_of::<libc::c_int>() as libc::socklen_t;
     // SAFETY: the option value is a c_int of the given length, alive during the call.
-    check(unsafe { libc::setsockopt(fd, level, option, (&raw const on).cast(), length) })?;
+    check(unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), length) })?;
     Ok(())
 }
 
