@@ -123,6 +123,17 @@ fn a_server_that_breaks_the_protocol_is_found_out() {
             Box::new(move || whole(frame(DATA, b"hello"))),
         ),
         (
+            "data before the header",
+            Box::new(move || whole([frame(DATA, b""), answer(OK, b"hello")].concat())),
+        ),
+        (
+            "after the trailers",
+            Box::new(move || {
+                let trailers = frame(HEADERS, b"\0\0\x21x\x01y");
+                whole([answer(OK, b"hello"), trailers, frame(DATA, b"")].concat())
+            }),
+        ),
+        (
             "without :status",
             Box::new(move || whole(answer(b"\0\0\x21x\x01y", b"hello"))),
         ),
@@ -179,7 +190,12 @@ fn a_request_that_is_not_processed_is_sent_again() {
         9 => [vec![Step::Control(frame(GOAWAY, b"\x18"))], right()].concat(),
         _ => right(),
     });
-    for server in [rejected, leaving] {
+    // It leaves before its first answer.
+    let leaving_soon = saying(|it| match it.nth {
+        0 => [vec![Step::Control(frame(GOAWAY, b"\x04"))], right()].concat(),
+        _ => right(),
+    });
+    for server in [rejected, leaving, leaving_soon] {
         let plan = load(&server, 5);
         let seen = until_done(&plan);
         assert_eq!(
@@ -247,6 +263,20 @@ fn a_server_that_allows_few_streams_is_not_asked_for_more() {
             assert_eq!(seen.streams_allowed, Some(2));
         }
     }
+}
+
+#[test]
+fn a_server_that_allows_no_stream_has_not_made_the_connection() {
+    let none = Setup {
+        streams: 0,
+        ..Setup::default()
+    };
+    let server = H3Server::new(none, Arc::new(|_| right()));
+    let plan = load(&server, 1).timeout(Duration::from_millis(100));
+    let plan = plan.ends_after(4);
+    let seen = until_done(&plan);
+    conserved(&plan, &seen);
+    assert_eq!((seen.outcomes.ok, seen.connected), (0, 0));
 }
 
 #[test]
