@@ -176,7 +176,7 @@ impl H3Server {
             end: end.clone(),
         });
         let requests = shared.requests.clone();
-        thread::spawn(move || live(socket, &config, &shared, ends));
+        thread::spawn(move || live(&socket, &config, &shared, ends));
         Self {
             target,
             tls,
@@ -194,7 +194,7 @@ impl Drop for H3Server {
 
 /// One life after the other.
 fn live(
-    socket: UdpSocket,
+    socket: &UdpSocket,
     config: &ServerConfig,
     shared: &Arc<serving::Shared>,
     mut ends: UnboundedReceiver<Then>,
