@@ -53,7 +53,8 @@ Examples:
   prony-benches capacity --hog --searches 10   after `cargo build --release`; a minute for each search
   prony-benches why --repeat 3 --only work     after `cargo build --release`; a minute for each duel; needs root and cc
   prony-benches hostile --short
-  prony-benches hostile --tls                  through TLS; seven minutes
+  prony-benches hostile --over tls             through TLS; seven minutes
+  prony-benches hostile --over h3 --short      servers of HTTP/3
   prony-benches faults --signals 20            after `cargo build --release`; some 20 faults in a minute
   prony-benches soak --minutes 10
   prony-benches instructions --before OLD      after `cargo build --release`; ten minutes; needs valgrind
@@ -223,9 +224,9 @@ enum What {
         /// In one way each, a different one for each server: some 20 seconds
         #[arg(long)]
         short: bool,
-        /// All of them through TLS
+        /// All of them through TLS, or others of HTTP/3 instead: tls or h3
         #[arg(long)]
-        tls: bool,
+        over: Option<hostile::Over>,
     },
     /// Signals at random moments, notebooks and outputs that cannot be written, too little of everything, clocks
     /// that jump: is every finished trial kept and every process ended, and does the next run work?
@@ -424,7 +425,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             };
             bench.run("why", |_| why::run(&options))?;
         }
-        What::Hostile { short, tls } => bench.run("hostile", |_| hostile::run(short, tls))?,
+        What::Hostile { short, over } => bench.run("hostile", |_| hostile::run(short, over))?,
         What::Faults {
             signals,
             apart,

@@ -5,41 +5,36 @@ mod echoes;
 mod framing;
 mod heads;
 
-use super::script::{Script, Step, Unit};
-use prony_engine::Dialogue;
+use super::judge::{Say, Serving, Started};
+use super::script::{Script, Scripted, Step, Unit};
+use super::secured::Secured;
+use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::protocol::{Expect, HttpRequest};
+use prony_engine::{Dialogue, Target};
+use rustls::ServerConfig;
+use std::sync::Arc;
 use std::time::Duration;
 
-/// Results that a load must report of a server, in addition to those that hold for every load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Say {
-    /// Every answer is right: what it does is allowed.
-    Right,
-    /// No answer is right, and they are wrong ones.
-    Wrong,
-    /// No answer is right, in whatever way it failed.
-    Fails,
-    /// No answer is right, and at least one took too long.
-    TimesOut,
-    /// Bytes came that no request had asked for, and no answer before them is right.
-    Unsolicited,
-    /// The same, but they come later, when the connection may have been closed or another request may be in flight.
-    UnsolicitedLater,
-    /// Every answer is right, but a connection has fewer than a client may have asked for in one go.
-    Limited,
-    /// A dialect that a client may understand or refuse: but all of it, or none.
-    AllOrNone,
+/// A server over TCP, in the clear or through TLS.
+pub struct Lines {
+    pub script: Script,
+    secured: Option<(Arc<ServerConfig>, TlsOptions)>,
 }
 
-/// A server.
-pub struct Case {
-    /// Class of the server's behaviour.
-    pub class: &'static str,
-    /// Short description of the server's behaviour.
-    pub name: String,
-    pub dialogue: Dialogue,
-    pub script: Script,
-    pub say: Say,
+pub type Case = super::judge::Case<Lines>;
+
+impl Serving for Lines {
+    fn start(&self) -> std::result::Result<Started, String> {
+        let config = self.secured.as_ref().map(|(config, _)| Arc::clone(config));
+        let server = Scripted::start(self.script.clone(), config)
+            .map_err(|error| format!("no server: {error}"))?;
+        Ok(Started {
+            target: Target::Tcp(server.at),
+            tls: self.secured.as_ref().map(|(_, options)| options.clone()),
+            requests: Arc::clone(&server.requests),
+            _held: Box::new(server),
+        })
+    }
 }
 
 /// The right answer, and its body.
@@ -59,12 +54,16 @@ fn http(class: &'static str, name: impl Into<String>, say: Say, answers: Vec<Vec
             &HttpRequest::get("h", "/"),
             Expect::body("hello").with_status(200),
         ),
-        script: Script {
-            first: Vec::new(),
-            answers,
-            unit: Unit::Head,
+        server: Lines {
+            script: Script {
+                first: Vec::new(),
+                answers,
+                unit: Unit::Head,
+            },
+            secured: None,
         },
         say,
+        words: "",
     }
 }
 
@@ -76,7 +75,7 @@ fn bytes(class: &'static str, name: impl Into<String>, say: Say, answer: &[u8]) 
 fn echo(class: &'static str, name: impl Into<String>, say: Say, answers: Vec<Vec<Step>>) -> Case {
     let mut case = http(class, name, say, answers);
     case.dialogue = Dialogue::Echo(ECHO.to_vec());
-    case.script.unit = Unit::Bytes(ECHO.len());
+    case.server.script.unit = Unit::Bytes(ECHO.len());
     case
 }
 
@@ -94,9 +93,9 @@ fn with_method(mut case: Case, method: &str) -> Case {
     case
 }
 
-/// All of them.
-pub fn all() -> Vec<Case> {
-    [
+/// All of them; secured, through TLS.
+pub fn all(secured: Option<&Secured>) -> Vec<Case> {
+    let all = [
         heads::status_lines(),
         heads::fields(),
         framing::lengths(),
@@ -109,6 +108,11 @@ pub fn all() -> Vec<Case> {
         echoes::echoes(),
     ]
     .into_iter()
-    .flatten()
-    .collect()
+    .flatten();
+    let secured = secured.map(|it| (Arc::clone(&it.config), it.options.clone()));
+    let secure = |mut case: Case| {
+        case.server.secured = secured.clone();
+        case
+    };
+    all.map(secure).collect()
 }

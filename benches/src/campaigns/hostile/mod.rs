@@ -2,79 +2,62 @@
 //!
 //! Each server is loaded in several ways over each transport. Whatever it does, the load comes to its end, every
 //! request is accounted for, and no more answers are right than the server has read requests; what else must be said
-//! stands beside each server ([`cases::Say`]). The same servers speak through TLS as well.
+//! stands beside each server ([`judge::Say`]). The same servers speak through TLS as well; HTTP/3 has its own.
 
 #[path = "../../../../crates/engine/tests/load/breaking.rs"]
 mod breaking;
 mod cases;
+mod h3;
+#[path = "../../../../crates/engine/tests/load/h3_server/mod.rs"]
+mod h3_server;
+mod judge;
 mod line;
 mod script;
+mod secured;
 
 use crate::error::{Error, Result};
 use crate::table::Table;
-use cases::{Case, Say};
-use prony_engine::protocol::tls::TlsOptions;
-use prony_engine::{Control, Nanos, Plan, Target, available, run as load};
-use prony_lab::contract::Certificate;
-use prony_record::load::{KeyKind, Protocol};
-use prony_record::{Extent, Observation, Span, Transport, Window};
-use prony_reference::Layers;
-use rustls::ServerConfig;
-use script::Scripted;
+use judge::{Case, Say, Serving, Shown, WAYS, Way, judge};
+use prony_engine::available;
+use prony_record::Transport;
+use secured::Secured;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
 
-/// Requests of loads of a number.
-const N: u64 = 16;
-/// Connections.
-const CONNECTIONS: u32 = 2;
-/// Requests in flight on a connection where there are several.
-const PIPELINE: u32 = 4;
-/// Requests per second of loads at a rate.
-const RATE: f64 = 200.0;
-/// Length of loads of a time.
-const LENGTH: Duration = Duration::from_millis(150);
-/// When a request is given up: where that has to happen, soon; elsewhere late, so that a busy machine does not
-/// make a right answer late.
-const SOON: Duration = Duration::from_millis(60);
-const LATE: Duration = Duration::from_secs(20);
-/// Longer than this, and it hangs.
-const HANGS: Duration = Duration::from_secs(120);
-/// How often a load is repeated at most in which it is chance when bytes come.
-const TRIES: u32 = 8;
 /// Loads under way at once: most of them wait.
 const AT_ONCE: usize = 4;
 
-/// A way of loading.
+/// Protocol below, or instead of, that which the servers break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Closed,
-    Rate,
-    Number,
-    Pipelined,
-    NoKeepalive,
+pub enum Over {
+    Tls,
+    H3,
 }
 
-const WAYS: [(Way, &str); 5] = [
-    (Way::Closed, "closed loop"),
-    (Way::Rate, "at a rate"),
-    (Way::Number, "a number"),
-    (Way::Pipelined, "pipelined"),
-    (Way::NoKeepalive, "no keep-alive"),
-];
+impl FromStr for Over {
+    type Err = String;
+
+    fn from_str(word: &str) -> std::result::Result<Self, String> {
+        match word {
+            "tls" => Ok(Self::Tls),
+            "h3" => Ok(Self::H3),
+            _ => Err("expected tls or h3".into()),
+        }
+    }
+}
 
 /// Results of all loads.
 #[derive(Debug, Default, Serialize)]
 pub struct Hostile {
     /// Servers.
     servers: usize,
-    /// Whether the servers spoke through TLS.
-    tls: bool,
+    /// What the servers spoke, besides HTTP/1.1 over TCP: TLS below that, or HTTP/3 instead.
+    over: Option<&'static str>,
     /// By class of server: loads that were told as they should be, and others.
     classes: BTreeMap<&'static str, Told>,
     /// The longest that a load lasted beyond its length and time-out, in seconds.
@@ -93,53 +76,32 @@ struct Told {
     wrong: usize,
 }
 
-/// Results of one load.
-struct Shown {
-    seen: Observation,
-    requests: u64,
-    overrun: Duration,
-}
-
-/// How the servers speak through TLS, and are verified.
-struct Secured {
-    config: Arc<ServerConfig>,
-    options: TlsOptions,
-}
-
-impl Secured {
-    fn new() -> Result<Self> {
-        let scratch = tempfile::tempdir().map_err(Error::io("cannot make a temporary folder"))?;
-        let own =
-            Certificate::below(scratch.path(), KeyKind::EcdsaP256).map_err(Error::Unusable)?;
-        let over = Layers {
-            http2: false,
-            tls: Some((own.path(), own.key_path())),
-        };
-        let config = over
-            .config(&["http/1.1"])
-            .map_err(|error| Error::Unusable(error.to_string()))?;
-        Ok(Self {
-            config: config.ok_or_else(|| Error::Unusable("no configuration of TLS".into()))?,
-            options: own.options(Protocol::Tls),
-        })
-    }
-}
-
-/// Loads every server in every way; `short`: in one way each, a different one for each server. `tls`: all of it through TLS.
+/// Loads every server in every way; `short`: in one way each, a different one for each server. `over`: all of it over that.
 ///
 /// # Errors
 /// When something was not told as it is, or a server could not be started.
-pub fn run(short: bool, tls: bool) -> Result<Hostile> {
-    let cases = cases::all();
-    let secured = match tls {
-        true => Some(Secured::new()?),
-        false => None,
-    };
-    let secured = secured.as_ref();
-    let transports: Vec<Transport> = [Transport::Epoll, Transport::IoUring]
+pub fn run(short: bool, over: Option<Over>) -> Result<Hostile> {
+    let both: Vec<Transport> = [Transport::Epoll, Transport::IoUring]
         .into_iter()
         .filter(|&kind| available(kind))
         .collect();
+    match over {
+        None => load_all(&cases::all(None), &both, short, None),
+        Some(Over::Tls) => {
+            let secured = Secured::new()?;
+            load_all(&cases::all(Some(&secured)), &both, short, Some("tls"))
+        }
+        // Datagrams are not sent by io_uring.
+        Some(Over::H3) => load_all(&h3::all(), &[Transport::Epoll], short, Some("h3")),
+    }
+}
+
+fn load_all<S: Serving>(
+    cases: &[Case<S>],
+    transports: &[Transport],
+    short: bool,
+    over: Option<&'static str>,
+) -> Result<Hostile> {
     let ways = |nth: usize| -> Vec<(Transport, Way, &'static str)> {
         let all = transports
             .iter()
@@ -158,7 +120,7 @@ pub fn run(short: bool, tls: bool) -> Result<Hostile> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Hostile {
         servers: cases.len(),
-        tls,
+        over,
         ..Hostile::default()
     });
     thread::scope(|scope| {
@@ -172,7 +134,7 @@ pub fn run(short: bool, tls: bool) -> Result<Hostile> {
                     if nth.is_multiple_of(250) {
                         eprintln!("hostile: {nth} of {} loads", jobs.len());
                     }
-                    let told = judge(case, secured, *kind, *way);
+                    let told = judge(case, *kind, *way);
                     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                     found.add(case, &format!("{name}, {kind}"), told);
                 }
@@ -188,7 +150,7 @@ pub fn run(short: bool, tls: bool) -> Result<Hostile> {
 }
 
 impl Hostile {
-    fn add(&mut self, case: &Case, how: &str, told: std::result::Result<Shown, String>) {
+    fn add<S>(&mut self, case: &Case<S>, how: &str, told: std::result::Result<Shown, String>) {
         let class = self.classes.entry(case.class).or_default();
         match told {
             Ok(shown) => {
@@ -207,180 +169,6 @@ impl Hostile {
     }
 }
 
-fn plan(case: &Case, at: std::net::SocketAddr, kind: Transport, way: Way) -> Plan {
-    let mut plan = Plan::closed(Target::Tcp(at), case.dialogue.clone(), CONNECTIONS);
-    plan.load.transport = kind;
-    let timeout = match case.say {
-        Say::TimesOut | Say::Fails | Say::AllOrNone => SOON,
-        Say::Right | Say::Limited | Say::Wrong | Say::Unsolicited | Say::UnsolicitedLater => LATE,
-    };
-    plan.load.timeout = Span(timeout);
-    plan.load.window = Span(Duration::from_millis(50));
-    match way {
-        Way::Closed => plan.load.extent = Extent::Duration(Span(LENGTH)),
-        Way::Rate => {
-            plan.load.extent = Extent::Duration(Span(LENGTH));
-            plan.load.rate = Some(RATE);
-        }
-        Way::Number => plan.load.extent = Extent::Requests(N),
-        Way::Pipelined => {
-            plan.load.extent = Extent::Requests(N);
-            plan.load.pipeline = PIPELINE;
-        }
-        Way::NoKeepalive => {
-            plan.load.extent = Extent::Requests(N);
-            plan.load.keepalive = false;
-        }
-    }
-    plan
-}
-
-fn judge(
-    case: &Case,
-    secured: Option<&Secured>,
-    kind: Transport,
-    way: Way,
-) -> std::result::Result<Shown, String> {
-    let mut tries = 1;
-    loop {
-        let shown = show(case, secured, kind, way)?;
-        let verdict = verdict(case.say, way, &shown);
-        // When bytes come that nothing asked for is not certain, nor that they come while there is a connection; and on a
-        // machine that is busy an answer may be late once, or nothing happen in so short a time.
-        let outcomes = &shown.seen.outcomes;
-        let nothing = outcomes.finished() + outcomes.unsolicited == 0;
-        let chance = nothing || matches!(case.say, Say::UnsolicitedLater | Say::AllOrNone);
-        match verdict {
-            Err(_) if chance && tries < TRIES => tries += 1,
-            Err(why) => {
-                return Err(format!(
-                    "{why}: {:?}, {} requests read, {:?} {:?} {:?}",
-                    shown.seen.outcomes,
-                    shown.requests,
-                    shown.seen.errors,
-                    shown.seen.wrong_answers,
-                    shown.seen.unsolicited
-                ));
-            }
-            Ok(()) => return Ok(shown),
-        }
-    }
-}
-
-fn show(
-    case: &Case,
-    secured: Option<&Secured>,
-    kind: Transport,
-    way: Way,
-) -> std::result::Result<Shown, String> {
-    let config = secured.map(|it| Arc::clone(&it.config));
-    let server = Scripted::start(case.script.clone(), config)
-        .map_err(|error| format!("no server: {error}"))?;
-    let mut plan = plan(case, server.at, kind, way);
-    plan.tls = secured.map(|it| it.options.clone());
-    let length = match plan.load.extent {
-        Extent::Duration(length) => Nanos::try_from(length.0.as_nanos()).expect("a short time"),
-        Extent::Requests(_) => Nanos::MAX,
-    };
-    let (sender, receiver) = mpsc::channel();
-    let begun = Instant::now();
-    let timeout = plan.load.timeout.0;
-    thread::spawn(move || {
-        let control = Arc::new(Control::at_once(length));
-        // The receiver is gone when it has hung.
-        let _ = sender.send(load(&plan, &control, |_: &Window| {}));
-    });
-    let seen = match receiver.recv_timeout(HANGS) {
-        Ok(Ok((seen, _))) => seen,
-        Ok(Err(error)) => return Err(format!("the load failed: {error}")),
-        Err(mpsc::RecvTimeoutError::Timeout) => return Err("the load hangs".into()),
-        Err(mpsc::RecvTimeoutError::Disconnected) => return Err("the load panicked".into()),
-    };
-    let overrun = match way {
-        Way::Closed | Way::Rate => begun.elapsed().saturating_sub(LENGTH + timeout),
-        _ => Duration::ZERO,
-    };
-    Ok(Shown {
-        requests: server.requests.load(Relaxed),
-        seen,
-        overrun,
-    })
-}
-
-fn verdict(say: Say, way: Way, shown: &Shown) -> std::result::Result<(), String> {
-    let all = &shown.seen.outcomes;
-    let must = |holds: bool, what: &str| match holds {
-        true => Ok(()),
-        false => Err(what.to_owned()),
-    };
-    // Several in flight, and a copy of a right answer: it is taken for the next one's until the surplus shows.
-    let copies = say == Say::UnsolicitedLater && way == Way::Pipelined && all.unsolicited > 0;
-    must(
-        copies || all.ok <= shown.requests,
-        "more right answers than requests were read",
-    )?;
-    if matches!(way, Way::Number | Way::Pipelined | Way::NoKeepalive) {
-        must(all.finished() == N, "not every request is accounted for")?;
-    }
-    must(
-        shown.seen.unsolicited.is_empty() == (all.unsolicited == 0),
-        "unsolicited bytes without words, or words without them",
-    )?;
-    must(
-        shown.seen.wrong_answers.is_empty() == (all.wrong_answer == 0),
-        "wrong answers without words, or words without them",
-    )?;
-    let alone = way != Way::Pipelined;
-    match say {
-        Say::Right => {
-            must(all.ok > 0, "no right answer")?;
-            must(
-                all.failed() + all.unsolicited == 0,
-                "failures of a server that is right",
-            )
-        }
-        Say::Wrong => {
-            must(all.ok == 0, "a right answer")?;
-            must(all.wrong_answer > 0, "no wrong answer")
-        }
-        Say::Fails => {
-            must(all.ok == 0, "a right answer")?;
-            must(all.failed() + all.unsolicited > 0, "nothing failed")
-        }
-        Say::TimesOut => {
-            must(all.ok == 0, "a right answer")?;
-            // A generator that has no CPU gives up later than at the end.
-            must(all.timeout + all.in_flight_at_end > 0, "no time-out")
-        }
-        // With several in flight such bytes may be taken for the beginning of the next answer, which is a wrong one then.
-        Say::Unsolicited if alone => {
-            must(all.ok == 0, "a right answer before unsolicited bytes")?;
-            must(all.unsolicited > 0, "no unsolicited bytes")
-        }
-        Say::Unsolicited => must(
-            all.unsolicited + all.wrong_answer > 0,
-            "nothing was seen of unsolicited bytes",
-        ),
-        Say::Limited => {
-            must(all.ok > 0, "no right answer")?;
-            let failed = all.failed() - all.read_error + all.unsolicited;
-            must(failed == 0, "failures of a server that is right")?;
-            must(
-                !alone || all.read_error == 0,
-                "requests failed that were never in one go",
-            )
-        }
-        Say::UnsolicitedLater => must(
-            way == Way::NoKeepalive || all.unsolicited + all.wrong_answer > 0,
-            "nothing was seen of unsolicited bytes",
-        ),
-        Say::AllOrNone => must(
-            all.ok == 0 || all.failed() + all.unsolicited == 0,
-            "some answers are right and some not",
-        ),
-    }
-}
-
 /// The most memory that this process has held, in bytes.
 fn memory_peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -395,7 +183,11 @@ impl fmt::Display for Hostile {
             f,
             "{} servers{} that do what they should not, or what is seldom done.\n",
             self.servers,
-            if self.tls { " behind TLS" } else { "" }
+            match self.over {
+                Some("tls") => " behind TLS",
+                Some("h3") => " over HTTP/3",
+                _ => "",
+            }
         )?;
         let mut table = Table::new(["class", "loads", "correct", "wrong"]);
         for (class, told) in &self.classes {

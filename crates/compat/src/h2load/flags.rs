@@ -16,6 +16,9 @@ const FRAME: u64 = 16_384;
 /// One less than the smallest number that frames have no room for.
 const MOST_FRAME: u64 = (1 << 24) - 1;
 
+/// The longest datagrams, in bytes.
+const MOST_PAYLOAD: u64 = 65_536;
+
 /// Options that the user gave.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct H2loadFlags {
@@ -87,6 +90,8 @@ pub(super) fn parse(args: Vec<OsString>) -> Result<H2loadFlags, Instead> {
 /// The command line as it is read.
 struct Given {
     flags: H2loadFlags,
+    /// Options that are for QUIC, and what to do without them there.
+    of_quic: Vec<(String, &'static str)>,
     uris: Vec<String>,
     input: Option<String>,
     base: Option<String>,
@@ -129,6 +134,7 @@ impl Default for Given {
         };
         Self {
             flags,
+            of_quic: Vec::new(),
             uris: Vec::new(),
             input: None,
             base: None,
@@ -179,6 +185,7 @@ impl Given {
                 it.offered = vec!["http/1.1".into()];
                 it.plain_http1 = true;
             }
+            "h3" => it.offered = vec!["h3".into()],
             "no-tls-proto" => match value(parser)?.as_str() {
                 "h2c" => it.plain_http1 = false,
                 "http/1.1" => it.plain_http1 = true,
@@ -200,21 +207,31 @@ impl Given {
         Ok(())
     }
 
-    /// The names of ALPN, of which prony speaks two.
+    /// The names of ALPN. When HTTP/3 is the first, it is spoken, and otherwise not.
     fn offer(&mut self, list: &str, option: &str) -> Result<(), Instead> {
-        let names = list.split(',').filter(|name| !name.is_empty());
-        if names.clone().any(|name| name.starts_with("h3")) {
-            return Err(refused(
-                &format!("{option} with h3"),
-                "`prony load --http3` speaks HTTP/3 (QUIC)",
-            ));
-        }
+        let names: Vec<&str> = list.split(',').filter(|name| !name.is_empty()).collect();
+        let quic = match names.first() {
+            Some(&"h3") => true,
+            Some(draft) if draft.starts_with("h3-") => {
+                let why = "prony speaks HTTP/3 of RFC 9114, which is h3";
+                return Err(refused(&format!("{option} with {draft}"), why));
+            }
+            _ => false,
+        };
+        let is_known = |name: &str| match quic {
+            true => name == "h3",
+            false => matches!(name, "h2" | "http/1.1"),
+        };
         let (known, other): (Vec<&str>, Vec<&str>) =
-            names.partition(|&name| matches!(name, "h2" | "http/1.1"));
+            names.into_iter().partition(|&name| is_known(name));
         if !other.is_empty() {
             let other = other.join(", ");
+            let speaks = match quic {
+                true => "behind h3 nothing else is spoken",
+                false => "prony speaks h2 and http/1.1, or h3 where it comes first",
+            };
             self.flags.notes.push(format!(
-                "of --{option} these are not offered: {other}: prony speaks h2 and http/1.1"
+                "of --{option} these are not offered: {other}: {speaks}"
             ));
         }
         self.flags.offered = known.into_iter().map(str::to_owned).collect();
@@ -232,9 +249,28 @@ impl Given {
                 let why = "X25519, P-256 and P-384 are offered, in this order";
                 return Err(refused(option, why));
             }
-            "qlog-file-base" | "no-udp-gso" | "max-udp-payload-size" => {
-                let why = "it is for HTTP/3 (QUIC), which `prony load --http3` speaks";
-                return Err(refused(option, why));
+            "qlog-file-base" => {
+                value(parser)?;
+                let why = "without it, --log-file has the times of each request";
+                self.of_quic.push((option.to_owned(), why));
+                return Ok(());
+            }
+            "no-udp-gso" => {
+                let why = "without it, several datagrams go in one system call where the kernel can (GSO)";
+                self.of_quic.push((option.to_owned(), why));
+                return Ok(());
+            }
+            "max-udp-payload-size" => {
+                let given = value(parser)?;
+                let says = |what: &str| wrong(&format!("--max-udp-payload-size: {what}"));
+                match size(&given) {
+                    None => return Err(says(&format!("bad option value: {given}"))),
+                    Some(..=MOST_PAYLOAD) => {}
+                    Some(_) => return Err(says("must not exceed 65536")),
+                }
+                let why = "without it, QUIC finds the largest datagrams that the path takes";
+                self.of_quic.push((option.to_owned(), why));
+                return Ok(());
             }
             "max-frame-size" => {
                 let given = value(parser)?;
@@ -351,12 +387,37 @@ impl Given {
                 .push("--warm-up-time has no effect without -D".into());
             it.warmup = Duration::ZERO;
         }
+        for (option, why) in self.of_quic {
+            match it.is_quic() {
+                true => return Err(refused(&format!("{option} with HTTP/3"), why)),
+                false => it
+                    .notes
+                    .push(format!("--{option} has no effect: it is for HTTP/3 (--h3)")),
+            }
+        }
+        if it.is_quic() && it.window_bits != it.connection_window_bits {
+            let why = "over HTTP/3 a connection has the window of its streams: give -w and -W the same number";
+            return Err(refused(
+                "connection-window-bits other than -w with HTTP/3",
+                why,
+            ));
+        }
         it.place = Destination::new(&uris, self.base.as_deref()).map_err(|says| wrong(&says))?;
+        if it.is_quic() && (!it.place.secure || it.place.unix.is_some()) {
+            return Err(wrong(
+                "prony: HTTP/3 is spoken over UDP and with TLS: give https:// and a host",
+            ));
+        }
         Ok(it)
     }
 }
 
 impl H2loadFlags {
+    /// Is HTTP/3 spoken?
+    pub(super) fn is_quic(&self) -> bool {
+        self.offered.first().is_some_and(|name| name == "h3")
+    }
+
     /// Requests on each connection, where connections are opened at a rate.
     pub(super) fn calls(&self) -> u64 {
         self.requests / u64::from(self.clients)

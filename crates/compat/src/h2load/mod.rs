@@ -1,4 +1,4 @@
-//! `h2load`, the benchmarking tool of nghttp2, for HTTP/2 and HTTP/1.1.
+//! `h2load`, the benchmarking tool of nghttp2, for HTTP/3, HTTP/2 and HTTP/1.1.
 //!
 //! All clients share the requests: each goes on as soon as it is free. The original gives each client its part
 //! beforehand, so that the slowest one decides how long a load takes.
@@ -172,11 +172,8 @@ fn plan(flags: &H2loadFlags, reached: &ReachedServer) -> Result<Plan, String> {
             exchanges: request::http1(flags),
             limits: Limits::default(),
         },
-        Spoken::Http2 => Dialogue::H2(Box::new(StreamedRequests {
-            exchanges: request::http2(flags).map_err(|error| format!("prony: -H: {error}"))?,
-            limits: Limits::default(),
-            window: window(flags.window_bits),
-        })),
+        Spoken::Http2 => Dialogue::H2(streamed(flags)?),
+        Spoken::Http3 => Dialogue::H3(streamed(flags)?),
     };
     Ok(Plan {
         tls: reached.tls.clone(),
@@ -186,6 +183,16 @@ fn plan(flags: &H2loadFlags, reached: &ReachedServer) -> Result<Plan, String> {
         },
         ..Plan::new(load, reached.target.clone(), dialogue)
     })
+}
+
+/// # Errors
+/// When a header field cannot be sent over HTTP/2 and HTTP/3.
+fn streamed(flags: &H2loadFlags) -> Result<Box<StreamedRequests>, String> {
+    Ok(Box::new(StreamedRequests {
+        exchanges: request::http2(flags).map_err(|error| format!("prony: -H: {error}"))?,
+        limits: Limits::default(),
+        window: window(flags.window_bits),
+    }))
 }
 
 /// Returns the size of a flow-control window, in bytes.

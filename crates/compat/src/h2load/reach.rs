@@ -1,11 +1,12 @@
 //! Before a load: which address, and what is spoken there.
 
 use super::flags::H2loadFlags;
-use crate::shared::address::{Family, resolve};
+use crate::shared::address::{Family, addresses, resolve};
 use crate::shared::remedy::ImitatedTool;
 use crate::shared::tls::temporary_key;
 use prony_engine::Target;
 use prony_engine::protocol::h2;
+use prony_engine::protocol::h3::{self, H3ProbeError};
 use prony_engine::protocol::tls::{self, TlsOptions, openssl_name};
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -25,6 +26,7 @@ const TLS13: &str = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_
 pub(super) enum Spoken {
     Http1,
     Http2,
+    Http3,
 }
 
 /// A server that can be loaded.
@@ -48,6 +50,9 @@ pub(super) enum Unreached {
 
 /// Makes one connection.
 pub(super) fn reach(flags: &H2loadFlags) -> Result<ReachedServer, Unreached> {
+    if flags.is_quic() {
+        return quic(flags);
+    }
     let target = target(flags)?;
     if flags.place.secure {
         return secure(flags, target);
@@ -57,7 +62,7 @@ pub(super) fn reach(flags: &H2loadFlags) -> Result<ReachedServer, Unreached> {
         false => (Spoken::Http2, "h2c"),
     };
     match (spoken, &target) {
-        (Spoken::Http2, _) => h2::probe(&target, PATIENCE)
+        (Spoken::Http2 | Spoken::Http3, _) => h2::probe(&target, PATIENCE)
             .map_err(|error| failed(&ImitatedTool::H2load.advise(&error, error.remedy())))?,
         (Spoken::Http1, Target::Unix(path)) => {
             UnixStream::connect(path).map_err(|error| failed(&error.to_string()))?;
@@ -82,13 +87,18 @@ fn target(flags: &H2loadFlags) -> Result<Target, Unreached> {
     if let Some(path) = &place.unix {
         return Ok(Target::Unix(path.clone()));
     }
-    let (host, port) = match &flags.connect_to {
-        Some((host, port)) => (host, port.unwrap_or(place.port)),
-        None => (&place.host, place.port),
-    };
+    let (host, port) = where_to(flags);
     resolve(host, port, Family::Any, false, PATIENCE)
         .map(Target::Tcp)
         .map_err(|error| not_resolved(&error))
+}
+
+fn where_to(flags: &H2loadFlags) -> (&str, u16) {
+    let place = &flags.place;
+    match &flags.connect_to {
+        Some((host, port)) => (host, port.unwrap_or(place.port)),
+        None => (&place.host, place.port),
+    }
 }
 
 fn not_resolved(error: &io::Error) -> Unreached {
@@ -109,15 +119,7 @@ fn failed(why: &str) -> Unreached {
 /// Connects over TLS as the original does: accepts every certificate, resumes no session, and speaks what the server
 /// chooses by ALPN.
 fn secure(flags: &H2loadFlags, target: Target) -> Result<ReachedServer, Unreached> {
-    let name = flags.server_name.as_ref().unwrap_or(&flags.place.host);
-    let mut options = TlsOptions {
-        server_name: name.clone(),
-        cipher: Some(ciphers(flags)),
-        insecure: true,
-        alpn: flags.offered.clone(),
-        resumption: false,
-        ..TlsOptions::default()
-    };
+    let mut options = options(flags);
     let seen = tls::probe(&target, &options, PATIENCE).map_err(|error| match error {
         tls::ProbeError::Invalid(_) => Unreached::Unknown(format!("prony: {error}")),
         _ => failed(&ImitatedTool::H2load.advise(&error, error.remedy())),
@@ -142,10 +144,7 @@ fn secure(flags: &H2loadFlags, target: Target) -> Result<ReachedServer, Unreache
     if seen.alpn.is_some() {
         options.alpn = vec![protocol.to_owned()];
     }
-    let key = match &seen.group {
-        Some(group) => format!("Server Temp Key: {}\n", temporary_key(group)),
-        None => String::new(),
-    };
+    let key = temporary(seen.group.as_deref());
     Ok(ReachedServer {
         target,
         spoken,
@@ -155,6 +154,61 @@ fn secure(flags: &H2loadFlags, target: Target) -> Result<ReachedServer, Unreache
             seen.version,
             openssl_name(&seen.cipher)
         ),
+    })
+}
+
+/// Connects over QUIC, to the first of the host's addresses where HTTP/3 is spoken: nothing accepts there without that.
+fn quic(flags: &H2loadFlags) -> Result<ReachedServer, Unreached> {
+    let options = options(flags);
+    let (host, port) = where_to(flags);
+    let all = addresses(host, port, Family::Any).map_err(|error| not_resolved(&error))?;
+    let mut unreached = failed("it has no such address");
+    for target in all.into_iter().map(Target::Tcp) {
+        let seen = match h3::probe(&target, &options, PATIENCE) {
+            Ok(seen) => seen,
+            Err(H3ProbeError::Tls(error @ tls::ProbeError::Invalid(_))) => {
+                return Err(Unreached::Unknown(format!("prony: {error}")));
+            }
+            Err(error) => {
+                unreached = failed(&ImitatedTool::H2load.advise(&error, error.remedy()));
+                continue;
+            }
+        };
+        let cipher = match seen.cipher.as_str() {
+            "" => String::new(),
+            cipher => format!("Cipher: {}\n", openssl_name(cipher)),
+        };
+        let key = temporary(seen.group.as_deref());
+        return Ok(ReachedServer {
+            target,
+            spoken: Spoken::Http3,
+            tls: Some(options),
+            said: format!(
+                "TLS Protocol: {}\n{cipher}{key}Application protocol: h3\n",
+                seen.version
+            ),
+        });
+    }
+    Err(unreached)
+}
+
+/// How TLS is spoken: every certificate is accepted, and no session resumed.
+fn options(flags: &H2loadFlags) -> TlsOptions {
+    let name = flags.server_name.as_ref().unwrap_or(&flags.place.host);
+    TlsOptions {
+        server_name: name.clone(),
+        cipher: Some(ciphers(flags)),
+        insecure: true,
+        alpn: flags.offered.clone(),
+        resumption: false,
+        ..TlsOptions::default()
+    }
+}
+
+/// The line about the key exchange, if it is known.
+fn temporary(group: Option<&str>) -> String {
+    group.map_or(String::new(), |group| {
+        format!("Server Temp Key: {}\n", temporary_key(group))
     })
 }
 

@@ -22,6 +22,8 @@ pub(super) struct H2loadReport {
     /// The part of the header fields that their compression saved.
     saved: f64,
     body: u64,
+    /// Datagrams sent and received, over QUIC.
+    datagrams: Option<[u64; 2]>,
     /// In microseconds.
     request: Stats,
     connect: Stats,
@@ -104,12 +106,12 @@ impl H2loadReport {
         let statuses: u64 = (1..=5).map(|digit| outcomes.status.class(digit)).sum();
         let received = detail.plain.map_or(seen.bytes_received, |it| it.received);
         let heads = match spoken {
-            Spoken::Http2 => detail.heads.compressed,
+            Spoken::Http2 | Spoken::Http3 => detail.heads.compressed,
             // All that is no body: over HTTP/1.1 nothing is compressed.
             Spoken::Http1 => received.saturating_sub(seen.body_bytes),
         };
         let saved = match (spoken, detail.heads.plain) {
-            (Spoken::Http2, plain @ 1..) => 1.0 - heads as f64 / plain as f64,
+            (Spoken::Http2 | Spoken::Http3, plain @ 1..) => 1.0 - heads as f64 / plain as f64,
             _ => 0.0,
         };
         let rates: Vec<f64> = match flags.rate {
@@ -126,6 +128,10 @@ impl H2loadReport {
             heads,
             saved,
             body: seen.body_bytes,
+            datagrams: seen
+                .quic
+                .as_ref()
+                .map(|quic| [quic.datagrams_sent, quic.datagrams_received]),
             request: Stats::of_times(&seen.times.response),
             connect: connects(seen, detail, flags),
             first_byte: first_bytes(&detail.trace),
@@ -148,6 +154,7 @@ impl H2loadReport {
         };
         Self {
             counts,
+            datagrams: flags.is_quic().then_some([0, 0]),
             rates: hundredths(&vec![0.0; flags.clients as usize]),
             ..Self::default()
         }
@@ -177,12 +184,15 @@ impl H2loadReport {
             let [mean, sd] = [self.rates.mean(), self.rates.stdev()].map(shown);
             self::row(&[min, max, mean, sd], &self.rates)
         };
+        let datagrams = self.datagrams.map_or(String::new(), |[sent, received]| {
+            format!("UDP datagram: {sent} sent, {received} received\n")
+        });
         format!(
             "\nfinished in {}, {} req/s, {}B/s\n\
              requests: {total} total, {started} started, {done} done, {succeeded} succeeded, {failed} failed, \
              {errored} errored, {timeout} timeout\n\
              status codes: {ok} 2xx, {redirect} 3xx, {client} 4xx, {server} 5xx\n\
-             traffic: {} total, {} headers (space savings {:.2}%), {} data\n                     \
+             traffic: {} total, {} headers (space savings {:.2}%), {} data\n{datagrams}                     \
              min         max         mean         sd        +/- sd\n\
              time for request: {}\n\
              time for connect: {}\n\

@@ -14,10 +14,10 @@ pub(super) fn http1(flags: &H2loadFlags) -> Vec<HttpExchange> {
     flags.place.paths.iter().map(exchange).collect()
 }
 
-/// Over HTTP/2, one for each URI.
+/// Over HTTP/2 and HTTP/3, one for each URI.
 ///
 /// # Errors
-/// When a field cannot be sent over HTTP/2.
+/// When a field cannot be sent over them.
 pub(super) fn http2(flags: &H2loadFlags) -> Result<Vec<StreamedExchange>, ForbiddenField> {
     let exchange = |path: &String| {
         StreamedExchange::new(&request(flags, path), flags.place.secure, Expect::default())

@@ -31,6 +31,7 @@ Options:
       --npn-list=<LIST>, --alpn-list=<LIST>
                                      protocols to offer by ALPN (h2,http/1.1)
       --h1                           HTTP/1.1, with and without TLS
+      --h3                           HTTP/3, as --alpn-list=h3
       --ciphers=<SUITE>              cipher suites of TLS 1.2
       --tls13-ciphers=<SUITE>        cipher suites of TLS 1.3
       --sni=<DNSNAME>                the name that the server is asked for in TLS
@@ -43,14 +44,15 @@ Options:
 
 Accepted without effect: -f --max-frame-size, --header-table-size,
 --encoder-header-table-size, --ktls, -v --verbose. Not supported: --timing-script-file,
---groups, and what is for HTTP/3.
+--groups; with HTTP/3 --max-udp-payload-size, --no-udp-gso, --qlog-file-base, and -W
+other than -w.
 
   A <SIZE> is a whole number and an optional unit K, M or G (powers of 1024); a <DURATION>
   is one with h, m, s or ms (seconds without a unit).
 ";
 
 /// The long names of all options, which may be abbreviated.
-pub(super) const NAMES: [&str; 38] = [
+pub(super) const NAMES: [&str; 39] = [
     "alpn-list",
     "base-uri",
     "ciphers",
@@ -64,6 +66,7 @@ pub(super) const NAMES: [&str; 38] = [
     "encoder-header-table-size",
     "groups",
     "h1",
+    "h3",
     "header",
     "header-table-size",
     "help",

@@ -117,13 +117,7 @@ pub(crate) fn resolve(
     knock: bool,
     timeout: Duration,
 ) -> io::Result<SocketAddr> {
-    let wanted = |address: &SocketAddr| match family {
-        Family::Any => true,
-        Family::V4 => address.is_ipv4(),
-        Family::V6 => address.is_ipv6(),
-    };
-    let mut addresses: Vec<_> = (host, port).to_socket_addrs()?.filter(wanted).collect();
-    addresses.dedup();
+    let addresses = addresses(host, port, family)?;
     if let [only] = addresses[..]
         && !knock
     {
@@ -137,6 +131,21 @@ pub(crate) fn resolve(
         }
     }
     Err(refused)
+}
+
+/// Looks a host up, and gives its addresses in the system's order.
+///
+/// # Errors
+/// When the name cannot be looked up.
+pub(crate) fn addresses(host: &str, port: u16, family: Family) -> io::Result<Vec<SocketAddr>> {
+    let wanted = |address: &SocketAddr| match family {
+        Family::Any => true,
+        Family::V4 => address.is_ipv4(),
+        Family::V6 => address.is_ipv6(),
+    };
+    let mut addresses: Vec<_> = (host, port).to_socket_addrs()?.filter(wanted).collect();
+    addresses.dedup();
+    Ok(addresses)
 }
 
 #[cfg(test)]

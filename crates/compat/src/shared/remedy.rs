@@ -30,6 +30,10 @@ impl ImitatedTool {
             (Self::Ab, Remedy::TlsVersions) => "leave out -f and -Z, or choose others",
             (Self::H2load, Remedy::Http1) => "--h1 is HTTP/1.1",
             (Self::H2load, Remedy::KnownName) => "--sni NAME sends another name",
+            (Self::H2load, Remedy::NoHttp3) => "without --h3 it is HTTP/2 over TLS",
+            (Self::H2load, Remedy::UdpPort) => {
+                "does the server speak HTTP/3 there? Without --h3 it is HTTP/2 over TLS"
+            }
             (Self::H2load, Remedy::TlsVersions) => {
                 "leave out --ciphers and --tls13-ciphers, or choose others"
             }

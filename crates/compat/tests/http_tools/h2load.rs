@@ -144,6 +144,110 @@ fn over_tls() {
     );
 }
 
+#[test]
+fn over_http3() {
+    let url = format!("https://{}/", crate::h3::http_echo());
+    let real = golden("h2load-h3", None);
+    let same = [
+        "TLS Protocol",
+        "Application protocol",
+        "requests",
+        "status codes",
+    ];
+    let counts = |text: &str| {
+        let lines = text
+            .lines()
+            .map(|line| line.split(':').next().unwrap().to_owned());
+        let lines: Vec<_> = lines.skip_while(|line| line != "requests").collect();
+        lines
+            .into_iter()
+            .take_while(|name| !name.starts_with(' '))
+            .collect::<Vec<_>>()
+    };
+    for args in [
+        &["--h3", "-n", "24", "-c", "3", "-m", "4"][..],
+        &[
+            "--alpn-list=h3",
+            "-n",
+            "24",
+            "-t",
+            "2",
+            "-c",
+            "2",
+            "-W",
+            "20",
+            "-w",
+            "20",
+        ],
+        &[
+            "--h3",
+            "-n",
+            "24",
+            "-c",
+            "4",
+            "-r",
+            "2",
+            "--rate-period=50ms",
+        ],
+    ] {
+        let done = prony(main, &at(args, &url)).with(0);
+        let said = fields(&done.out);
+        for name in same {
+            assert_eq!(said[name], fields(&real)[name], "{}", done.out);
+        }
+        assert_eq!(counts(&done.out), counts(&real), "{}", done.out);
+        let datagrams = said["UDP datagram"].split_once(" sent, ").unwrap();
+        let received = datagrams.1.strip_suffix(" received").unwrap();
+        for number in [datagrams.0, received] {
+            assert!(number.parse::<u64>().unwrap() >= 4, "{}", done.out);
+        }
+    }
+    let timed = ["--h3", "-D", "1", "-c", "2", "-m", "8"];
+    let done = prony(main, &at(&timed, &url)).with(0);
+    let said = fields(&done.out);
+    assert!(
+        said["requests"].ends_with(" 0 failed, 0 errored, 0 timeout"),
+        "{}",
+        done.out
+    );
+}
+
+#[test]
+fn a_body_goes_over_http3() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), vec![b'x'; 100_000]).unwrap();
+    let url = format!("https://{}/", crate::h3::http_echo());
+    let data = format!("--data={}", file.path().display());
+    let done = prony(
+        main,
+        &["--h3", "-n", "6", "-c", "2", "-m", "2", &data, &url],
+    )
+    .with(0);
+    assert_eq!(
+        fields(&done.out)["status codes"],
+        "6 2xx, 0 3xx, 0 4xx, 0 5xx"
+    );
+}
+
+#[test]
+fn http3_where_it_is_not_spoken() {
+    let over_tcp = format!("https://{}/", secure());
+    let args = ["--h3", "-n", "4", "-c", "2", &over_tcp];
+    let done = prony(main, &args).with(0);
+    let said = fields(&done.out);
+    assert_eq!(
+        said["requests"],
+        "4 total, 0 started, 0 done, 0 succeeded, 4 failed, 4 errored, 0 timeout"
+    );
+    assert_eq!(said["UDP datagram"], "0 sent, 0 received");
+    assert!(
+        done.err.contains("nothing listens on UDP port"),
+        "{}",
+        done.err
+    );
+    assert!(done.err.contains("Without --h3"), "{}", done.err);
+}
+
 /// Both print a report, and neither fails. The original says nothing of the reason.
 #[test]
 fn a_server_that_is_not_there() {

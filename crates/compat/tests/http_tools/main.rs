@@ -9,6 +9,7 @@ mod ab;
 mod descriptors;
 mod h2;
 mod h2load;
+mod h3;
 mod httperf;
 mod support;
 mod weighttp;

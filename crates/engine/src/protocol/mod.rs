@@ -199,7 +199,7 @@ pub trait Events<T> {
     fn answered(&mut self, token: T, answer: Answer) -> Booked;
 
     /// The server has said that it does not process a request, which may be sent again on the next connection. False: it
-    /// is not sent again, because this connection has answered nothing, and is to be reported as answered.
+    /// is not sent again, because the server has answered nothing for too long, and is to be reported as answered.
     fn left_out(&mut self, _token: T) -> bool {
         false
     }

@@ -118,6 +118,7 @@ impl<T: Token> Events<T> for Booking<'_, T> {
         let at = request.answered(self.at);
         *self.in_flight -= 1;
         self.flow.useful = true;
+        self.flow.left_out = 0;
         let counted = self.recorder.answer(request, at, &answer);
         self.flow.answers += u64::from(counted);
         if let Some(tracer) = self.tracer {
@@ -128,13 +129,22 @@ impl<T: Token> Events<T> for Booking<'_, T> {
     }
 
     /// Puts the request, with its due time, back into the connection's backlog, like those that fall due while a
-    /// connection is being made. False, and nothing changes, if the connection has had no answer: a server that
-    /// processes no request must not get the same one for ever.
+    /// connection is being made. False, and nothing changes, if there was no answer since many such requests, or since
+    /// as many as can be in flight on a connection that has had none: a server that processes no request must not get
+    /// the same one for ever.
     #[cold]
     fn left_out(&mut self, token: T) -> bool {
-        if !self.flow.useful {
+        /// More than were in flight, one after the other.
+        const MOST: u32 = 1_000;
+        let in_flight = self.times.len() as u32;
+        let most = match self.flow.useful {
+            true => MOST + in_flight,
+            false => in_flight,
+        };
+        if self.flow.left_out >= most {
             return false;
         }
+        self.flow.left_out += 1;
         self.recorder.record.sent_again += 1;
         self.refused(token);
         true

@@ -36,6 +36,8 @@ pub(super) struct Flow<T: Token> {
     pub(super) opened: Nanos,
     /// Has there been an answer since the connection was opened?
     pub(super) useful: bool,
+    /// Requests since the last answer, on whatever connection, that the server did not process, and that are sent again.
+    pub(super) left_out: u32,
     pub(super) answers: u64,
     /// Requests sent since the connection was opened; counted only where that closes it.
     pub(super) calls: u32,
@@ -51,6 +53,7 @@ impl<P: Session> Connection<P> {
                 free: 0,
                 opened: 0,
                 useful: false,
+                left_out: 0,
                 answers: 0,
                 calls: 0,
             },

@@ -9,17 +9,18 @@ use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::protocol::{Expect, HttpRequest, Limits};
 use prony_engine::{Dialogue, Plan, StreamedRequests, Target};
 use prony_record::Transport;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use std::collections::HashMap;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::thread;
 use std::time::Duration;
 
 /// Requests of each load.
 const N: u64 = 24;
+
+/// `says` is asked what is done with each request.
+fn saying(says: impl Fn(Request) -> Vec<Step> + Send + Sync + 'static) -> H3Server {
+    H3Server::new(Setup::default(), Arc::new(says))
+}
 
 fn dialogue(request: &HttpRequest, window: u32) -> Dialogue {
     let expect = Expect::body("hello").with_status(200);
@@ -88,8 +89,8 @@ fn what_a_server_may_do_changes_nothing() {
             vec![answer(b"\0\0\x5f\x09\x82\x10\x01", b"hello")]
         }),
     ];
-    for (what, pieces) in cases {
-        let server = H3Server::new(move |_| Said::Pieces(pieces()));
+    for (what, all) in cases {
+        let server = saying(move |_| pieces(all()));
         for plan in plans(&server) {
             let seen = until_done(&plan);
             assert_eq!(seen.wrong_answers, Vec::<String>::new(), "{what}");
@@ -106,54 +107,65 @@ fn what_a_server_may_do_changes_nothing() {
     }
 }
 
-type Answer = Box<dyn Fn() -> Said + Send + Sync>;
+type Answer = Box<dyn Fn() -> Vec<Step> + Send + Sync>;
 
 #[test]
 fn a_server_that_breaks_the_protocol_is_found_out() {
-    let pieces = |bytes: Vec<u8>| Said::Pieces(vec![bytes]);
+    let whole = |bytes: Vec<u8>| pieces([bytes]);
     let cases: Vec<(&str, Answer)> = vec![
-        ("without an answer", Box::new(|| Said::Pieces(Vec::new()))),
+        ("without an answer", Box::new(|| pieces([]))),
         (
             "within a frame",
-            Box::new(move || pieces(answer(OK, b"hello")[..9].to_vec())),
+            Box::new(move || whole(answer(OK, b"hello")[..9].to_vec())),
         ),
         (
             "data before the header",
-            Box::new(move || pieces(frame(DATA, b"hello"))),
+            Box::new(move || whole(frame(DATA, b"hello"))),
         ),
         (
-            "without :status",
-            Box::new(move || pieces(answer(b"\0\0\x21x\x01y", b"hello"))),
-        ),
-        (
-            "content-length",
-            Box::new(move || pieces(answer(b"\0\0\xd9\x54\x019", b"hello"))),
+            "data before the header",
+            Box::new(move || whole([frame(DATA, b""), answer(OK, b"hello")].concat())),
         ),
         (
             "after the trailers",
             Box::new(move || {
                 let trailers = frame(HEADERS, b"\0\0\x21x\x01y");
-                pieces([answer(OK, b"hello"), trailers, frame(DATA, b"x")].concat())
+                whole([answer(OK, b"hello"), trailers, frame(DATA, b"")].concat())
+            }),
+        ),
+        (
+            "without :status",
+            Box::new(move || whole(answer(b"\0\0\x21x\x01y", b"hello"))),
+        ),
+        (
+            "content-length",
+            Box::new(move || whole(answer(b"\0\0\xd9\x54\x019", b"hello"))),
+        ),
+        (
+            "after the trailers",
+            Box::new(move || {
+                let trailers = frame(HEADERS, b"\0\0\x21x\x01y");
+                whole([answer(OK, b"hello"), trailers, frame(DATA, b"x")].concat())
             }),
         ),
         (
             "H3_INTERNAL_ERROR",
-            Box::new(|| Said::Reset(answer(OK, b"hel"), 0x102)),
+            Box::new(|| then(answer(OK, b"hel"), Step::Reset(0x102))),
         ),
-        ("only HTTP/2", Box::new(move || pieces(frame(8, b"")))),
-        ("wrong stream", Box::new(move || pieces(frame(4, b"")))),
+        ("only HTTP/2", Box::new(move || whole(frame(8, b"")))),
+        ("wrong stream", Box::new(move || whole(frame(4, b"")))),
         (
             "dynamic table",
-            Box::new(move || pieces(answer(b"\x02\0\x80", b"hello"))),
+            Box::new(move || whole(answer(b"\x02\0\x80", b"hello"))),
         ),
-        ("H3_EXCESSIVE_LOAD", Box::new(|| Said::Close(0x107))),
+        ("H3_EXCESSIVE_LOAD", Box::new(|| vec![Step::Close(0x107)])),
         (
             "settings twice",
-            Box::new(|| Said::Control(frame(4, b""), answer(OK, b"hello"))),
+            Box::new(|| vec![Step::Control(frame(SETTINGS, b"")), Step::Silence]),
         ),
     ];
     for (what, said) in cases {
-        let server = H3Server::new(move |nth| match nth % 4 {
+        let server = saying(move |it| match it.nth % 4 {
             3 => said(),
             _ => right(),
         });
@@ -169,16 +181,21 @@ fn a_server_that_breaks_the_protocol_is_found_out() {
 
 #[test]
 fn a_request_that_is_not_processed_is_sent_again() {
-    let rejected = H3Server::new(|nth| match nth {
-        15 => Said::Reset(Vec::new(), 0x10b),
+    let rejected = saying(|it| match it.nth {
+        15 => vec![Step::Reset(0x10b)],
         _ => right(),
     });
     // The server takes no request on its seventh stream or later.
-    let leaving = H3Server::new(|nth| match nth {
-        9 => Said::Control(frame(7, b"\x18"), answer(OK, b"hello")),
+    let leaving = saying(|it| match it.nth {
+        9 => [vec![Step::Control(frame(GOAWAY, b"\x18"))], right()].concat(),
         _ => right(),
     });
-    for server in [rejected, leaving] {
+    // It leaves before its first answer.
+    let leaving_soon = saying(|it| match it.nth {
+        0 => [vec![Step::Control(frame(GOAWAY, b"\x04"))], right()].concat(),
+        _ => right(),
+    });
+    for server in [rejected, leaving, leaving_soon] {
         let plan = load(&server, 5);
         let seen = until_done(&plan);
         assert_eq!(
@@ -190,9 +207,38 @@ fn a_request_that_is_not_processed_is_sent_again() {
 }
 
 #[test]
+fn a_server_that_processes_no_request_any_more_does_not_get_them_for_ever() {
+    let server = saying(|it| match it.of_connection {
+        0 => right(),
+        _ => vec![Step::Reset(0x10b)],
+    });
+    let plan = load(&server, 5);
+    let seen = until_done(&plan);
+    conserved(&plan, &seen);
+    assert_eq!(seen.outcomes.ok, 2, "{:?}", seen.outcomes);
+    let said = format!("{:?}", seen.wrong_answers);
+    assert!(said.contains("H3_REQUEST_REJECTED"), "{said}");
+}
+
+#[test]
+fn a_connection_that_the_server_has_forgotten_is_made_again() {
+    for then in [Then::Resets, Then::ResetsStrangely, Then::Forgets] {
+        let server = saying(move |it| match it.nth {
+            4 => vec![Step::Die(then)],
+            _ => right(),
+        });
+        let plan = load(&server, 2).timeout(Duration::from_secs(1));
+        let seen = until_done(&plan);
+        conserved(&plan, &seen);
+        assert!(seen.outcomes.failed() > 0, "{then:?}");
+        assert!(seen.connected > 2, "{then:?}: {:?}", seen.errors);
+    }
+}
+
+#[test]
 fn a_request_that_takes_too_long_is_given_up_alone() {
-    let server = H3Server::new(|nth| match nth {
-        4 => Said::Silence(answer(OK, b"hel")),
+    let server = saying(|it| match it.nth {
+        4 => then(answer(OK, b"hel"), Step::Silence),
         _ => right(),
     });
     let plan = load(&server, 3).timeout(Duration::from_millis(300));
@@ -208,7 +254,7 @@ fn a_server_that_allows_few_streams_is_not_asked_for_more() {
         streams: 2,
         ..Setup::default()
     };
-    let server = H3Server::with(few, |_| right());
+    let server = H3Server::new(few, Arc::new(|_| right()));
     for plan in plans(&server) {
         let seen = until_done(&plan);
         flawless(&plan, &seen);
@@ -220,8 +266,22 @@ fn a_server_that_allows_few_streams_is_not_asked_for_more() {
 }
 
 #[test]
+fn a_server_that_allows_no_stream_has_not_made_the_connection() {
+    let none = Setup {
+        streams: 0,
+        ..Setup::default()
+    };
+    let server = H3Server::new(none, Arc::new(|_| right()));
+    let plan = load(&server, 1).timeout(Duration::from_millis(100));
+    let plan = plan.ends_after(4);
+    let seen = until_done(&plan);
+    conserved(&plan, &seen);
+    assert_eq!((seen.outcomes.ok, seen.connected), (0, 0));
+}
+
+#[test]
 fn connections_are_made_for_their_requests() {
-    let server = H3Server::new(|_| right());
+    let server = saying(|_| right());
     let plan = load(&server, 1).keepalive(false);
     let seen = until_done(&plan);
     conserved(&plan, &seen);
@@ -232,7 +292,7 @@ fn connections_are_made_for_their_requests() {
 
 #[test]
 fn a_body_is_sent_whole_both_ways() {
-    let server = H3Server::new(|_| right());
+    let server = saying(|_| right());
     let request = HttpRequest {
         method: "POST".into(),
         body: vec![b'x'; 300_000],
@@ -243,85 +303,6 @@ fn a_body_is_sent_whole_both_ways() {
     flawless(&plan, &seen);
     assert_eq!(seen.outcomes.ok, N);
     assert!(seen.bytes_sent > N * 300_000, "{}", seen.bytes_sent);
-}
-
-/// Mishaps of datagrams on their way, in both directions: each befalls one of so many.
-#[derive(Clone, Copy, Default)]
-struct Mischief {
-    lost: u32,
-    doubled: u32,
-    spoilt: u32,
-    late: u32,
-}
-
-/// Passes datagrams on to a server, not all of them and not always as they were.
-fn relay(server: &H3Server, mischief: Mischief) -> Target {
-    let Target::Tcp(server) = server.target else {
-        unreachable!()
-    };
-    let front = Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap());
-    let target = Target::Tcp(front.local_addr().unwrap());
-    thread::spawn(move || {
-        let mut clients: HashMap<SocketAddr, Arc<UdpSocket>> = HashMap::new();
-        let mut way = Way::new(mischief, 1);
-        let mut buffer = [0; 65_536];
-        while let Ok((n, client)) = front.recv_from(&mut buffer) {
-            let back = clients.entry(client).or_insert_with(|| {
-                let back = Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap());
-                back.connect(server).unwrap();
-                let (from, to) = (back.clone(), front.clone());
-                thread::spawn(move || {
-                    let mut way = Way::new(mischief, 2);
-                    let mut buffer = [0; 65_536];
-                    while let Ok(n) = from.recv(&mut buffer) {
-                        way.pass(&buffer[..n], |bytes| drop(to.send_to(bytes, client)));
-                    }
-                });
-                back
-            });
-            way.pass(&buffer[..n], |bytes| drop(back.send(bytes)));
-        }
-    });
-    target
-}
-
-struct Way {
-    mischief: Mischief,
-    rng: Xoshiro256PlusPlus,
-    late: Option<Vec<u8>>,
-}
-
-impl Way {
-    fn new(mischief: Mischief, seed: u64) -> Self {
-        Self {
-            mischief,
-            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
-            late: None,
-        }
-    }
-
-    fn pass(&mut self, bytes: &[u8], mut send: impl FnMut(&[u8])) {
-        let mut one_of = |n: u32| n > 0 && self.rng.random_range(0..n) == 0;
-        let mut bytes = bytes.to_vec();
-        if one_of(self.mischief.lost) {
-            return;
-        }
-        if one_of(self.mischief.spoilt) {
-            let at = bytes.len() / 2;
-            bytes[at] ^= 1;
-        }
-        if one_of(self.mischief.doubled) {
-            send(&bytes);
-        }
-        if one_of(self.mischief.late) && self.late.is_none() {
-            self.late = Some(bytes);
-            return;
-        }
-        send(&bytes);
-        if let Some(late) = self.late.take() {
-            send(&late);
-        }
-    }
 }
 
 // Slow: a packet of a handshake that is lost is sent again after a second.
@@ -336,12 +317,13 @@ fn datagrams_that_do_not_arrive_as_they_were_sent_lose_no_answer() {
         doubled: 10,
         spoilt: 20,
         late: 10,
+        ..Mischief::default()
     };
     for mischief in [lost(1_000), lost(100), lost(20), all] {
-        let server = H3Server::new(|_| right());
-        let target = relay(&server, mischief);
+        let server = saying(|_| right());
+        let relay = Relay::new(&server.target, mischief);
         for streams in [1, 5] {
-            let plan = load(&server, streams).with(|plan| plan.target = target.clone());
+            let plan = load(&server, streams).with(|plan| plan.target = relay.target.clone());
             let seen = until_done(&plan);
             conserved(&plan, &seen);
             assert_eq!(seen.outcomes.ok, N, "{:?} {:?}", seen.outcomes, seen.errors);
@@ -351,8 +333,8 @@ fn datagrams_that_do_not_arrive_as_they_were_sent_lose_no_answer() {
 
 #[test]
 fn a_connection_that_the_server_closes_is_made_again() {
-    let server = H3Server::new(|nth| match nth {
-        9 => Said::Close(0x100),
+    let server = saying(|it| match it.nth {
+        9 => vec![Step::Close(0x100)],
         _ => right(),
     });
     let plan = load(&server, 1);
@@ -364,7 +346,7 @@ fn a_connection_that_the_server_closes_is_made_again() {
 
 #[test]
 fn handshakes_that_resume_are_told_from_full_ones() {
-    let server = H3Server::new(|_| right());
+    let server = saying(|_| right());
     for resumption in [true, false] {
         let plan = load(&server, 1).keepalive(false).with(|plan| {
             plan.load.connections = 1;
@@ -383,12 +365,12 @@ fn handshakes_that_resume_are_told_from_full_ones() {
 #[test]
 fn a_probe_says_why_a_server_cannot_be_loaded() {
     let patience = Duration::from_millis(500);
-    let server = H3Server::new(|_| right());
+    let server = saying(|_| right());
     let seen = probe(&server.target, &server.tls, HANGS).unwrap();
     assert_eq!(seen.alpn.as_deref(), Some("h3"));
     assert!(seen.verified && seen.certificate.is_some());
     // That of another server, with the same name.
-    let strange = H3Server::new(|_| right()).tls;
+    let strange = saying(|_| right()).tls.clone();
     let error = probe(&server.target, &strange, HANGS).unwrap_err();
     assert!(error.to_string().contains("trusted here"), "{error}");
     let old = TlsOptions {
@@ -397,12 +379,12 @@ fn a_probe_says_why_a_server_cannot_be_loaded() {
     };
     let error = probe(&server.target, &old, HANGS).unwrap_err();
     assert!(error.to_string().contains("TLS 1.3 only"), "{error}");
-    let other = H3Server::with(
+    let other = H3Server::new(
         Setup {
             alpn: "doq",
             ..Setup::default()
         },
-        |_| right(),
+        Arc::new(|_| right()),
     );
     let error = probe(&other.target, &other.tls, HANGS).unwrap_err();
     assert!(matches!(error, H3ProbeError::NoHttp3), "{error}");

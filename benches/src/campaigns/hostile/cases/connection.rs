@@ -145,7 +145,7 @@ pub fn unsolicited() -> Vec<Case> {
             Say::UnsolicitedLater,
             RIGHT,
         );
-        case.script.first = vec![Step::Write(extra.to_vec())];
+        case.server.script.first = vec![Step::Write(extra.to_vec())];
         all.push(case);
     }
     all.push(bytes(

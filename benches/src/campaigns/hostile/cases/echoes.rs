@@ -132,7 +132,7 @@ pub fn echoes() -> Vec<Case> {
             Say::UnsolicitedLater,
             ECHO,
         );
-        case.script.first = vec![Step::Write(extra.to_vec())];
+        case.server.script.first = vec![Step::Write(extra.to_vec())];
         all.push(case);
     }
     all

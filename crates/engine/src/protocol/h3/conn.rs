@@ -40,6 +40,10 @@ pub(super) struct OpenConn<C: Content> {
     /// By place: the state of the stream's frames, and what has not been sent of its request.
     states: Vec<AnswerStream>,
     unsent: Vec<Bytes>,
+    /// By place: how often something had come when the request was sent.
+    came_before: Vec<u32>,
+    /// How often something has come.
+    pub(super) came: u32,
     /// The stream of the next request; none while the server allows no more.
     next: Option<StreamId>,
     /// Requests written.
@@ -48,6 +52,8 @@ pub(super) struct OpenConn<C: Content> {
     pub(super) control: Control,
     /// The handshake is done.
     pub(super) ready: bool,
+    /// Has it been told that requests can be sent?
+    told: bool,
     /// What it has negotiated.
     pub(super) agreed: Option<Box<Agreed>>,
     /// Requests were sent before it was done.
@@ -101,11 +107,14 @@ impl<C: Content> OpenConn<C> {
             streams: Streams::default(),
             states: Vec::new(),
             unsent: Vec::new(),
+            came_before: Vec::new(),
+            came: 0,
             next: None,
             asked: 0,
             incoming: Vec::new(),
             control: Control::default(),
             ready: false,
+            told: false,
             agreed: None,
             early: false,
             marked: 0,
@@ -146,7 +155,7 @@ impl<C: Content> OpenConn<C> {
             self.refused(shared, events);
         }
         self.begin();
-        events.ready();
+        self.tell_ready(events);
     }
 
     /// The server has not taken what was sent before the handshake was done: QUIC forgets those streams.
@@ -180,8 +189,10 @@ impl<C: Content> OpenConn<C> {
         if place >= self.states.len() {
             self.states.resize_with(place + 1, AnswerStream::default);
             self.unsent.resize_with(place + 1, Bytes::new);
+            self.came_before.resize(place + 1, 0);
         }
         self.states[place].clear();
+        self.came_before[place] = self.came;
         let reading = &mut self.streams.get(place).answer.reading;
         C::begin(reading);
         self.unsent[place] = match C::COMPOSES {
@@ -268,12 +279,20 @@ impl<C: Content> OpenConn<C> {
                 }
                 Event::Stream(StreamEvent::Available { dir: Dir::Bi }) if self.next.is_none() => {
                     self.allow();
+                    self.tell_ready(events);
                 }
                 Event::Stream(_)
                 | Event::HandshakeDataReady
                 | Event::DatagramReceived
                 | Event::DatagramsUnblocked => {}
             }
+        }
+    }
+
+    /// Tells once that requests can be sent. A server that allows none from the beginning has not made the connection.
+    pub(super) fn tell_ready(&mut self, events: &mut impl Events<Tag>) {
+        if self.next.is_some() && !std::mem::replace(&mut self.told, true) {
+            events.ready();
         }
     }
 
@@ -422,10 +441,15 @@ impl<C: Content> OpenConn<C> {
         self.dirty = true;
     }
 
-    /// A request is given up.
-    pub(super) fn cancel(&mut self, tag: Tag) {
+    /// A request is given up. False: nothing has come since it was sent, not even an acknowledgement. The server does not
+    /// know the connection any more, and the connection is of no use.
+    pub(super) fn cancel(&mut self, tag: Tag) -> bool {
+        if self.came == self.came_before[tag.index()] {
+            return false;
+        }
         self.give_up(tag.index());
         self.streams.close(tag.index(), false);
+        true
     }
 
     /// Reads what has come on a stream that the server has opened.

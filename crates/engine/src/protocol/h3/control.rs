@@ -14,6 +14,8 @@ pub(super) struct Incoming {
     kind: Option<u64>,
     /// A frame, or the stream's kind, that has come in part.
     partial: Vec<u8>,
+    /// Bytes that have come of an instruction of QPACK's decoder, which is not whole.
+    within: u32,
 }
 
 /// News on a stream that the server has opened.
@@ -31,6 +33,9 @@ pub(super) enum News {
 #[derive(Debug, Default)]
 pub(super) struct Control {
     opened: bool,
+    /// Its QPACK's streams.
+    encoder: bool,
+    decoder: bool,
     settled: bool,
     leaving: Option<u64>,
 }
@@ -41,6 +46,7 @@ impl Incoming {
             id,
             kind: None,
             partial: Vec::new(),
+            within: 0,
         }
     }
 
@@ -62,9 +68,11 @@ impl Incoming {
         control: &mut Control,
         mut tell: impl FnMut(News),
     ) -> Result<(), Fault> {
-        // Without a dynamic table the streams of QPACK have nothing to say.
-        if matches!(self.kind, Some(kind) if kind != frame::CONTROL) {
-            return Ok(());
+        match self.kind {
+            None | Some(frame::CONTROL) => {}
+            Some(frame::QPACK_ENCODER) => return encoder(bytes),
+            Some(frame::QPACK_DECODER) => return self.decoder(bytes),
+            Some(_) => return Ok(()),
         }
         self.partial.extend_from_slice(bytes);
         let mut rest = &self.partial[..];
@@ -82,8 +90,16 @@ impl Incoming {
                     return Err(Fault::Malformed("a pushed answer, which was not allowed"));
                 }
                 frame::QPACK_ENCODER | frame::QPACK_DECODER => {
+                    let (opened, again) = match kind {
+                        frame::QPACK_ENCODER => (&mut control.encoder, "a second encoder stream"),
+                        _ => (&mut control.decoder, "a second decoder stream"),
+                    };
+                    if std::mem::replace(opened, true) {
+                        return Err(Fault::Malformed(again));
+                    }
+                    let rest = rest.to_vec();
                     self.partial = Vec::new();
-                    return Ok(());
+                    return self.take(&rest, control, tell);
                 }
                 _ => {
                     self.partial = Vec::new();
@@ -113,7 +129,35 @@ impl Incoming {
         self.partial.drain(..used);
         Ok(())
     }
+
+    /// Takes what the server's decoder says (RFC 9204, 4.4), which has nothing to acknowledge: only that it does not read
+    /// a stream any more.
+    fn decoder(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        /// The most bytes of an integer below 2^62, behind the first.
+        const MOST: u32 = 9;
+        for &byte in bytes {
+            self.within = match self.within {
+                0 if byte >> 6 == 1 => u32::from(byte == 0x7f),
+                1..=MOST if byte & 0x80 != 0 => self.within + 1,
+                1..=MOST => 0,
+                _ => return Err(NO_TABLE),
+            };
+        }
+        Ok(())
+    }
 }
+
+/// Takes what the server's encoder says (RFC 9204, 4.3), which may have a table of no bytes.
+fn encoder(bytes: &[u8]) -> Result<(), Fault> {
+    const NO_CAPACITY: u8 = 0x20;
+    match bytes.iter().all(|&byte| byte == NO_CAPACITY) {
+        true => Ok(()),
+        false => Err(NO_TABLE),
+    }
+}
+
+const NO_TABLE: Fault =
+    Fault::Malformed("an instruction of QPACK for a dynamic table, which was not allowed");
 
 impl Control {
     /// Has the server said that it takes no more requests?
@@ -155,6 +199,11 @@ impl Control {
                 }
                 self.leaving = Some(id);
                 tell(News::Leaving(id));
+            }
+            frame::CANCEL_PUSH => {
+                return Err(Fault::Malformed(
+                    "CANCEL_PUSH of a push, which was not allowed",
+                ));
             }
             frame::DATA | frame::HEADERS | frame::PUSH_PROMISE | frame::MAX_PUSH_ID => {
                 return Err(Fault::Malformed("a frame on a wrong stream"));
@@ -204,7 +253,45 @@ mod tests {
             assert_eq!(hear(&bytes, step), Ok(expected), "{step}");
         }
         assert_eq!(hear(b"\x21anything", 2), Ok(vec![News::Unknown]));
-        assert_eq!(hear(b"\x02anything", 2), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn qpack_says_nothing_of_a_dynamic_table() {
+        for right in [
+            &b"\x02"[..],
+            b"\x02\x20\x20",
+            b"\x03",
+            b"\x03\x40\x7e\x7f\0\x7f\x80\x80\x01\x40",
+            b"\x03\x7f\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+        ] {
+            for step in 1..=right.len() {
+                assert_eq!(hear(right, step), Ok(Vec::new()), "{right:?}");
+            }
+        }
+        for wrong in [
+            &b"\x02\x21"[..],
+            b"\x02\x3f\xe1\x1f",
+            b"\x02\x20\xc0\x01y",
+            b"\x02\x41x\x01y",
+            b"\x02\0",
+            b"\x03\x80",
+            b"\x03\0",
+            b"\x03\x40\x01",
+            b"\x03\x7f\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+        ] {
+            for step in 1..=wrong.len() {
+                assert_eq!(hear(wrong, step), Err(NO_TABLE), "{wrong:?}");
+            }
+        }
+        for kind in [frame::QPACK_ENCODER, frame::QPACK_DECODER] {
+            let mut control = Control::default();
+            let mut open = |nth| {
+                let mut stream = Incoming::new(StreamId::new(Side::Server, Dir::Uni, nth));
+                stream.take(&[kind as u8], &mut control, drop)
+            };
+            assert_eq!(open(0), Ok(()));
+            assert!(open(1).is_err());
+        }
     }
 
     #[test]
@@ -218,6 +305,7 @@ mod tests {
             &[settings, (frame::DATA, b"")],
             &[settings, (frame::MAX_PUSH_ID, b"\0")],
             &[settings, (6, b"")],
+            &[settings, (frame::CANCEL_PUSH, b"\0")],
             &[settings, (frame::GOAWAY, b"\x01")],
             &[settings, (frame::GOAWAY, b"\x04"), (frame::GOAWAY, b"\x08")],
             &[settings, (frame::GOAWAY, b"\x04\x04")],

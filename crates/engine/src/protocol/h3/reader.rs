@@ -15,7 +15,7 @@ pub(super) enum Piece<'a> {
     Section(&'a [u8]),
     /// The whole payload of HEADERS, which came in parts and was put together.
     Joined,
-    /// A part of the payload of DATA.
+    /// A part of the payload of DATA, or all of one that is empty.
     Data(&'a [u8]),
 }
 
@@ -83,6 +83,9 @@ impl FrameReader {
                 }
                 *bytes = rest;
                 self.begin(kind, length)?;
+                if (kind, length) == (frame::DATA, 0) {
+                    return Ok(Some(Piece::Data(&[])));
+                }
                 continue;
             }
             let mut rest = &self.partial[..];
@@ -112,6 +115,9 @@ impl FrameReader {
                 Some((kind, length)) => {
                     self.partial.clear();
                     self.begin(kind, length)?;
+                    if (kind, length) == (frame::DATA, 0) {
+                        return Ok(Some(Piece::Data(&[])));
+                    }
                 }
             }
         }
@@ -235,9 +241,10 @@ mod tests {
             assert_eq!(pieces(&all, &[n]), Ok((expected.clone(), false)), "{n}");
         }
         // The last frame is empty.
-        for kind in [frame::DATA, 0x21] {
+        for (kind, seen) in [(frame::DATA, "|D:"), (0x21, "")] {
             let mut ended = all.clone();
             frame::put(kind, b"", &mut ended);
+            let expected = format!("{expected}{seen}");
             for n in 1..ended.len() {
                 assert_eq!(pieces(&ended, &[n]), Ok((expected.clone(), false)), "{n}");
             }

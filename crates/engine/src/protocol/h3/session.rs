@@ -168,6 +168,7 @@ impl QuicSide {
                     && handle == open.handle
                 {
                     open.quic.handle_event(event);
+                    open.came = open.came.wrapping_add(1);
                     open.dirty = true;
                 }
             }
@@ -286,7 +287,7 @@ impl<C: Content> Session for H3<C> {
             open.early = true;
             opened(&mut self.shared, open);
             open.begin();
-            events.ready();
+            open.tell_ready(events);
         }
     }
 
@@ -320,10 +321,7 @@ impl<C: Content> Session for H3<C> {
 
     fn cancel(&mut self, conn: &mut H3Conn<C>, _: u32, tag: Tag, _: &mut Vec<u8>) -> bool {
         match &mut conn.open {
-            Some(open) => {
-                open.cancel(tag);
-                true
-            }
+            Some(open) => open.cancel(tag),
             None => false,
         }
     }

@@ -113,6 +113,10 @@ impl<C: Content> Shared<C> {
                         }
                     }
                 }
+                // Even an empty one (RFC 9114, 4.1).
+                Ok(Some(Piece::Data(_))) if !answer.is_headed() => {
+                    break Ok(Some(Fault::Malformed("data before the header section")));
+                }
                 Ok(Some(Piece::Data(data))) => {
                     let wanted = self.exchanges[answer.exchange as usize].wanted();
                     let limits = &self.limits;

@@ -31,7 +31,10 @@ impl Decoder {
         if integer(&mut rest, 8)? != 0 {
             return Err(DYNAMIC);
         }
-        // The base is of no use without a dynamic table.
+        // The base is of no use without a dynamic table, and is below zero with its sign (RFC 9204, 4.5.1.2).
+        if rest.first().is_some_and(|first| first & 0x80 != 0) {
+            return Err(HpackError::Invalid("a base below zero"));
+        }
         integer(&mut rest, 7)?;
         let mut total = 0;
         while let Some(&first) = rest.first() {

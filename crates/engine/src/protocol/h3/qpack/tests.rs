@@ -44,6 +44,7 @@ fn nonsense_is_refused() {
         &b""[..],
         b"\x00",
         b"\x00\x00\xff\x24",
+        b"\x00\x80\xd9",
         b"\x00\x00\x23ab",
         b"\x00\x00\x51\x05ab",
     ] {
