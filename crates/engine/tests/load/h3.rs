@@ -363,6 +363,26 @@ fn handshakes_that_resume_are_told_from_full_ones() {
 }
 
 #[test]
+fn requests_before_the_handshake_are_counted_and_sent_again_if_they_are_refused() {
+    let setup = Setup {
+        forgets: 3,
+        ..Setup::default()
+    };
+    let server = H3Server::new(setup, Arc::new(|_| right()));
+    let plan = load(&server, 1)
+        .keepalive(false)
+        .with(|plan| plan.tls.as_mut().unwrap().early_data = true);
+    let seen = until_done(&plan);
+    flawless(&plan, &seen);
+    let quic = seen.quic.as_ref().unwrap();
+    assert!(quic.early > 0 && quic.early_refused > 0, "{quic:?}");
+    let resumed = seen.tls.as_ref().unwrap().handshakes.resumed;
+    assert!(quic.early <= resumed, "{quic:?}, {resumed} resumed");
+    // What was refused was never read, so that no request was carried out twice.
+    assert_eq!(server.requests.load(Relaxed), N);
+}
+
+#[test]
 fn a_probe_says_why_a_server_cannot_be_loaded() {
     let patience = Duration::from_millis(500);
     let server = saying(|_| right());

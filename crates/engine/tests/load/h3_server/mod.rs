@@ -16,9 +16,10 @@ use prony_engine::protocol::tls::{SelfSigned, TlsOptions};
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{EndpointConfig, ServerConfig, TransportConfig};
 use quinn_proto::HashedConnectionIdGenerator;
+use rustls::server::{ServerSessionMemoryCache, StoresServerSessions};
 use std::net::UdpSocket;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 use tokio::runtime;
@@ -116,6 +117,9 @@ pub struct Setup {
     pub door: Door,
     /// A request is answered when its first bytes have come, and not when it is whole.
     pub early: bool,
+    /// Takes requests before the handshake is done (0-RTT), and forgets every so many-th session, whose requests it then
+    /// refuses; 0: none of it.
+    pub forgets: u64,
 }
 
 impl Default for Setup {
@@ -128,6 +132,7 @@ impl Default for Setup {
             window: 1 << 20,
             door: Door::Open,
             early: false,
+            forgets: 0,
         }
     }
 }
@@ -157,6 +162,14 @@ impl H3Server {
             .with_single_cert(vec![own.certificate], own.key.into())
             .unwrap();
         config.alpn_protocols = vec![setup.alpn.into()];
+        if setup.forgets > 0 {
+            config.max_early_data_size = u32::MAX;
+            config.session_storage = Arc::new(Forgetful {
+                sessions: ServerSessionMemoryCache::new(1_000),
+                asked: AtomicU64::new(0),
+                forgets: setup.forgets,
+            });
+        }
         let config = QuicServerConfig::try_from(config).unwrap();
         let mut config = ServerConfig::with_crypto(Arc::new(config));
         let mut transport = TransportConfig::default();
@@ -189,6 +202,34 @@ impl H3Server {
 impl Drop for H3Server {
     fn drop(&mut self) {
         let _ = self.end.send(Then::Over);
+    }
+}
+
+/// Sessions of which some are forgotten.
+#[derive(Debug)]
+struct Forgetful {
+    sessions: Arc<ServerSessionMemoryCache>,
+    asked: AtomicU64,
+    forgets: u64,
+}
+
+impl StoresServerSessions for Forgetful {
+    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+        self.sessions.put(key, value)
+    }
+
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.sessions.get(key)
+    }
+
+    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let nth = self.asked.fetch_add(1, Relaxed) + 1;
+        let session = self.sessions.take(key);
+        session.filter(|_| !nth.is_multiple_of(self.forgets))
+    }
+
+    fn can_cache(&self) -> bool {
+        true
     }
 }
 
