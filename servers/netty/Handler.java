@@ -11,6 +11,7 @@ import io.netty.channel.SimpleChannelInboundHandler;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.FullHttpRequest;
 import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpVersion;
 import java.util.function.Function;
@@ -33,7 +34,12 @@ final class Handler extends SimpleChannelInboundHandler<FullHttpRequest> {
     @Override
     protected void channelRead0(ChannelHandlerContext context, FullHttpRequest request) {
         if (request.decoderResult().isSuccess()) {
-            context.write(contract.apply(request));
+            FullHttpResponse response = contract.apply(request);
+            // Netty sees to it over HTTP/1.1 alone.
+            if (HttpMethod.HEAD.equals(request.method())) {
+                response.content().clear();
+            }
+            context.write(response);
         } else {
             // What follows cannot be understood either.
             FullHttpResponse refusal = response(BAD_REQUEST, TEXT_PLAIN, new byte[0]);
