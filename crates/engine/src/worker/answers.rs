@@ -94,6 +94,17 @@ struct News {
     last: bool,
 }
 
+impl<T: Token> Booking<'_, T> {
+    /// Puts a request, with its due time, back into the connection's backlog.
+    #[cold]
+    fn put_back(&mut self, token: T) {
+        let request = self.flow.take(token, self.times, self.at);
+        *self.in_flight -= 1;
+        self.backlog.put_back(request.due);
+        *self.waiting += 1;
+    }
+}
+
 impl<T: Token> Events<T> for Booking<'_, T> {
     #[inline]
     fn ready(&mut self) {
@@ -146,17 +157,16 @@ impl<T: Token> Events<T> for Booking<'_, T> {
         }
         self.flow.left_out += 1;
         self.recorder.record.sent_again += 1;
-        self.refused(token);
+        self.put_back(token);
         true
     }
 
     /// Puts the request back in any case: after the handshake the server takes it.
     #[cold]
     fn refused(&mut self, token: T) {
-        let request = self.flow.take(token, self.times, self.at);
-        *self.in_flight -= 1;
-        self.backlog.put_back(request.due);
-        *self.waiting += 1;
+        self.put_back(token);
+        // This connection takes it, also where it is for one request alone.
+        self.flow.calls = self.flow.calls.saturating_sub(1);
     }
 
     #[cold]

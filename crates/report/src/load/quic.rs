@@ -127,7 +127,7 @@ mod tests {
             ..Quic::default()
         };
         let texts: Vec<_> = rows(&quiet).into_iter().map(|(_, text)| text).collect();
-        let datagrams = "3 datagrams (3.6 kB) sent in 2 calls, 0 (0 B) received";
+        let datagrams = "3 datagrams (3.52 KiB) sent in 2 calls, 0 (0 B) received";
         assert_eq!(texts, [datagrams, "none lost; round trip 2.00 ms"]);
     }
 

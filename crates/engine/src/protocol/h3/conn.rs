@@ -39,13 +39,13 @@ pub(super) struct OpenConn<C: Content> {
     pub(super) streams: Streams<C::Reading>,
     /// By place: the state of the stream's frames, and what has not been sent of its request.
     states: Vec<AnswerStream>,
-    unsent: Vec<Bytes>,
+    pub(super) unsent: Vec<Bytes>,
     /// By place: how often something had come when the request was sent.
     came_before: Vec<u32>,
     /// How often something has come.
     pub(super) came: u32,
     /// The stream of the next request; none while the server allows no more.
-    next: Option<StreamId>,
+    pub(super) next: Option<StreamId>,
     /// Requests written.
     asked: u32,
     incoming: Vec<Incoming>,
@@ -53,7 +53,7 @@ pub(super) struct OpenConn<C: Content> {
     /// The handshake is done.
     pub(super) ready: bool,
     /// Has it been told that requests can be sent?
-    told: bool,
+    pub(super) told: bool,
     /// What it has negotiated.
     pub(super) agreed: Option<Box<Agreed>>,
     /// Requests were sent before it was done.
@@ -133,51 +133,6 @@ impl<C: Content> OpenConn<C> {
         self.next.is_some()
     }
 
-    /// Requests can be sent from now on: with what the server allowed on an earlier connection before the handshake is done,
-    /// and with what it allows now after that.
-    pub(super) fn begin(&mut self) {
-        if let Some(id) = self.quic.streams().open(Dir::Uni) {
-            let _ = self.quic.send_stream(id).write(&frame::greeting());
-        }
-        self.allow();
-    }
-
-    /// The handshake is done.
-    fn connected(&mut self, shared: &mut Shared<C>, events: &mut impl Events<Tag>) {
-        self.ready = true;
-        let agreed = self.quic.crypto_session().handshake_data();
-        self.agreed = agreed.and_then(|agreed| agreed.downcast().ok());
-        events.secured(self.agreed.as_ref().is_some_and(|agreed| agreed.resumed));
-        if self.early && self.quic.accepted_0rtt() {
-            return;
-        }
-        if self.early {
-            self.refused(shared, events);
-        }
-        self.begin();
-        self.tell_ready(events);
-    }
-
-    /// The server has not taken what was sent before the handshake was done: QUIC forgets those streams.
-    fn refused(&mut self, shared: &mut Shared<C>, events: &mut impl Events<Tag>) {
-        let mut again: Vec<(u32, usize)> = self
-            .streams
-            .all()
-            .map(|(place, it)| (it.id, place))
-            .collect();
-        // The newest first, so that the oldest is the first to be sent again.
-        again.sort_unstable_by(|a, b| b.cmp(a));
-        for (_, place) in again {
-            self.unsent[place] = Bytes::new();
-            if let Some(tag) = self.streams.close(place, false) {
-                events.refused(tag);
-                let reading = &mut self.streams.get(place).answer.reading;
-                C::left_out(&mut shared.state, reading, self.slot);
-            }
-        }
-        self.streams.restart();
-    }
-
     /// Sends the next request.
     pub(super) fn request(&mut self, shared: &mut Shared<C>, tag: Tag) {
         let exchange = match shared.exchanges.len() {
@@ -205,17 +160,6 @@ impl<C: Content> OpenConn<C> {
         };
         self.send(place);
         self.allow();
-    }
-
-    /// Opens the stream of the next request, if the server allows one.
-    fn allow(&mut self) {
-        self.next = match self.streams.next() < LAST_STREAM {
-            true => self.quic.streams().open(Dir::Bi),
-            false => None,
-        };
-        if self.next.is_none() {
-            self.limited = self.limited.max(Some(self.streams.open));
-        }
     }
 
     /// Sends as much of a request as the server takes.
@@ -286,13 +230,6 @@ impl<C: Content> OpenConn<C> {
                 | Event::DatagramReceived
                 | Event::DatagramsUnblocked => {}
             }
-        }
-    }
-
-    /// Tells once that requests can be sent. A server that allows none from the beginning has not made the connection.
-    pub(super) fn tell_ready(&mut self, events: &mut impl Events<Tag>) {
-        if self.next.is_some() && !std::mem::replace(&mut self.told, true) {
-            events.ready();
         }
     }
 

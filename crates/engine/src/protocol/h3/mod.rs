@@ -14,6 +14,7 @@
 //! | `conn` | a connection: datagrams in, answers out |
 //! | `tls` | TLS of QUIC connections |
 //! | `announced` | the limits that a server announces |
+//! | `opening` | how a connection begins to carry requests |
 //! | `session` | all connections of a worker |
 //! | `probe` | one connection before a load |
 //! | `fuzzed` | an entry for fuzzing |
@@ -24,6 +25,7 @@ mod control;
 mod frame;
 #[cfg(fuzzing)]
 pub mod fuzzed;
+mod opening;
 mod probe;
 mod qpack;
 mod reader;
