@@ -173,7 +173,7 @@ pub struct Clockworks<'a> {
     pub message: NonZeroUsize,
     /// Protocol of HTTP.
     pub over: Protocol,
-    /// Its certificate, where it needs one.
+    /// Certificate, where the protocol needs one.
     pub certificate: Option<&'a Certificate>,
 }
 

@@ -40,7 +40,7 @@ impl H2Answer {
     }
 }
 
-/// What ends a request.
+/// End of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestEnd {
     /// The last of its head and body.

@@ -67,7 +67,7 @@ struct Http3Clockwork<'a> {
     date: Date,
     endpoint: Endpoint,
     peers: HashMap<ConnectionHandle, Peer>,
-    replies: BinaryHeap<Reverse<Reply>>,
+    replies: BinaryHeap<Reverse<HeldReply>>,
     /// Requests so far: replies that are due at the same time leave in the order of their requests.
     asked: u64,
     decoder: Decoder,
@@ -86,7 +86,7 @@ struct Peer {
 
 /// A reply that is held back.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Reply {
+struct HeldReply {
     /// In nanoseconds since the script's origin.
     due: u64,
     nth: u64,
@@ -252,7 +252,7 @@ impl<'a> Http3Clockwork<'a> {
             self.tally.requests += 1;
             self.asked += 1;
             let target = target(&request, &mut self.decoder).unwrap_or_else(|| b"/".to_vec());
-            self.replies.push(Reverse(Reply {
+            self.replies.push(Reverse(HeldReply {
                 due: self.timeline.reply(arrival),
                 nth: self.asked,
                 to: (handle, id),

@@ -82,14 +82,14 @@ impl Options {
 pub struct ClockworkServer {
     options: Options,
     local_addr: SocketAddr,
-    listener: Listener,
+    listener: ListeningSocket,
     tls: Option<Arc<ServerConfig>>,
     origin_ns: u64,
 }
 
 /// Socket on which clients are heard.
 #[derive(Debug)]
-enum Listener {
+enum ListeningSocket {
     Tcp(TcpListener),
     Udp(UdpSocket),
 }
@@ -123,7 +123,7 @@ impl ClockworkServer {
                 let unwaiting = socket.set_nonblocking(true);
                 unwaiting.map_err(Error::system("ioctl"))?;
                 let local = socket.local_addr();
-                (Listener::Udp(socket), local)
+                (ListeningSocket::Udp(socket), local)
             }
             false => {
                 let sharing = Sharing {
@@ -134,7 +134,7 @@ impl ClockworkServer {
                 let unwaiting = listener.set_nonblocking(true);
                 unwaiting.map_err(Error::system("ioctl"))?;
                 let local = listener.local_addr();
-                (Listener::Tcp(listener), local)
+                (ListeningSocket::Tcp(listener), local)
             }
         };
         let now = monotonic_ns();
@@ -171,8 +171,8 @@ impl ClockworkServer {
     /// connection ends that connection only.
     pub fn run(self, stop: &AtomicBool) -> Result<ClockworkReport, Error> {
         let listener = match (&self.listener, &self.tls) {
-            (Listener::Tcp(listener), _) => listener,
-            (Listener::Udp(socket), tls) => {
+            (ListeningSocket::Tcp(listener), _) => listener,
+            (ListeningSocket::Udp(socket), tls) => {
                 let tls = tls.clone().expect("without it nothing was bound");
                 return http3::run((socket, tls), &self.options, self.origin_ns, stop);
             }

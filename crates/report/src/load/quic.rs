@@ -1,4 +1,4 @@
-//! What was seen of QUIC, in words.
+//! Observations of QUIC, in words.
 
 use crate::show;
 use prony_record::Quic;
@@ -123,11 +123,13 @@ mod tests {
             datagrams_sent: 3,
             bytes_sent: 3_600,
             sends: 2,
+            datagrams_received: 1,
+            bytes_received: 1_200,
             rtt_sum_ns: 4_000_000,
             ..Quic::default()
         };
         let texts: Vec<_> = rows(&quiet).into_iter().map(|(_, text)| text).collect();
-        let datagrams = "3 datagrams (3.52 KiB) sent in 2 calls, 0 (0 B) received";
+        let datagrams = "3 datagrams (3.52 KiB) sent in 2 calls, 1 (1.17 KiB) received";
         assert_eq!(texts, [datagrams, "none lost; round trip 2.00 ms"]);
     }
 

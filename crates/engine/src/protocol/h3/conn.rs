@@ -54,7 +54,7 @@ pub(super) struct OpenConn<C: Content> {
     pub(super) ready: bool,
     /// Has it been told that requests can be sent?
     pub(super) told: bool,
-    /// What it has negotiated.
+    /// Result of the handshake; none before it is done.
     pub(super) agreed: Option<Box<Agreed>>,
     /// Requests were sent before it was done.
     pub(super) early: bool,

@@ -33,7 +33,7 @@ pub(super) enum News {
 #[derive(Debug, Default)]
 pub(super) struct Control {
     opened: bool,
-    /// Its QPACK's streams.
+    /// Streams of the server's QPACK.
     encoder: bool,
     decoder: bool,
     settled: bool,

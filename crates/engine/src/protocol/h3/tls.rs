@@ -36,7 +36,7 @@ pub(super) struct QuicTls {
     cost: Arc<CryptoCost>,
 }
 
-/// What a handshake has negotiated.
+/// Results of a handshake.
 pub(super) struct Agreed {
     pub(super) suite: Option<SupportedCipherSuite>,
     pub(super) group: Option<&'static str>,

@@ -115,11 +115,11 @@ fn send(fd: RawFd, bytes: &[u8], segment: Option<u16>) -> io::Result<()> {
 
 /// Datagrams that came in one system call.
 pub(super) struct Received {
-    /// Their bytes together, negative after an error.
+    /// Bytes of all datagrams, negative after an error.
     pub(super) n: isize,
     /// Length of each datagram, 0 for one alone.
     pub(super) segment: usize,
-    /// Their mark of congestion notification.
+    /// Mark of congestion notification.
     pub(super) mark: u8,
     /// When they came.
     pub(super) at: clock::Nanos,

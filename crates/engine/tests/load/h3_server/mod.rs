@@ -78,18 +78,18 @@ pub enum Then {
 /// A request that a server has read.
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
-    /// Its number among all of the server, from 0 on.
+    /// Number among all requests of the server, from 0 on.
     pub nth: u64,
-    /// Its number among those of its connection.
+    /// Number among those of the connection.
     pub of_connection: u64,
-    /// Its stream's id.
+    /// Id of the stream.
     pub stream: u64,
 }
 
 /// Steps in answer to a request.
 pub type Says = Arc<dyn Fn(Request) -> Vec<Step> + Send + Sync>;
 
-/// What a server does with connections before they are any.
+/// Treatment of connections before they are any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
     Open,

@@ -117,7 +117,7 @@ impl Way {
         }
     }
 
-    /// What arrives when this is sent.
+    /// Datagrams that arrive when this is sent.
     fn pass(&mut self, bytes: &[u8]) -> Vec<(Vec<u8>, From)> {
         let mut arrive = Vec::new();
         let mut one_of = |n: u32| n > 0 && self.rng.random_range(0..n) == 0;
