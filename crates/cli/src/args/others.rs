@@ -132,7 +132,7 @@ pub struct Serve {
     /// Event loops
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: u32,
-    /// Protocol: plain, tls, h2c, h2, h3
+    /// Over plain, tls, h2c, h2 or h3
     #[arg(long, value_name = "NAME", default_value = "plain")]
     pub protocol: Protocol,
     /// Certificate for tls and h2, a PEM file

@@ -44,7 +44,7 @@ impl FrameReader {
         most: u64,
     ) -> Result<Option<Piece<'a>>, Fault> {
         loop {
-            if bytes.is_empty() && !self.is_whole() {
+            if bytes.is_empty() && !self.is_whole(most) {
                 return Ok(None);
             }
             if self.data > 0 {
@@ -149,11 +149,11 @@ impl FrameReader {
         Ok(())
     }
 
-    /// Has all that is needed of a frame come in parts? Of an empty one that is its header.
-    fn is_whole(&self) -> bool {
+    /// Has all that is needed of a frame come in parts? Of one that is empty, or too long, that is its header.
+    fn is_whole(&self, most: u64) -> bool {
         let mut rest = &self.partial[..];
         match header(&mut rest) {
-            Some((frame::HEADERS, length)) => rest.len() as u64 == length,
+            Some((frame::HEADERS, length)) => rest.len() as u64 == length || length > most,
             found => found.is_some(),
         }
     }
@@ -265,6 +265,11 @@ mod tests {
         let mut bytes = Vec::new();
         frame::put(frame::HEADERS, &[0; 21], &mut bytes);
         assert!(matches!(pieces(&bytes, &[1]), Err(Fault::TooLong { .. })));
+        // The header alone says it, also if nothing follows.
+        for lengths in [&[][..], &[1]] {
+            let header = pieces(&bytes[..2], lengths);
+            assert!(matches!(header, Err(Fault::TooLong { .. })), "{lengths:?}");
+        }
         assert!(pieces(&[0x21, 0].repeat(10_001), &[7]).is_err());
     }
 
