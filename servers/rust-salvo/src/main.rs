@@ -73,7 +73,7 @@ async fn serve<A: Acceptor + Send + 'static>(acceptor: A) -> Result<(), salvo_co
     Ok(served.await.map_err(io::Error::other)??)
 }
 
-/// What salvo's own listener leaves as it is: the backlog, and Nagle's algorithm.
+/// Sets the backlog, and Nagle's algorithm, which salvo's own listener leaves as they are.
 struct Tcp(SocketAddr);
 
 impl Listener for Tcp {

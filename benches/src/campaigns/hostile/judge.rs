@@ -43,7 +43,7 @@ pub struct Case<S> {
     pub dialogue: Dialogue,
     pub server: S,
     pub say: Say,
-    /// What the report of failures must contain.
+    /// Words that the report of failures must contain.
     pub words: &'static str,
 }
 
@@ -60,7 +60,7 @@ pub struct Started {
     pub tls: Option<TlsOptions>,
     /// Requests that it has read.
     pub requests: Arc<AtomicU64>,
-    /// What ends with it.
+    /// Thing that ends with this value.
     pub _held: Box<dyn Any>,
 }
 

@@ -56,7 +56,7 @@ impl FromStr for Over {
 pub struct Hostile {
     /// Servers.
     servers: usize,
-    /// What the servers spoke, besides HTTP/1.1 over TCP: TLS below that, or HTTP/3 instead.
+    /// Protocol of the servers, besides HTTP/1.1 over TCP: TLS below that, or HTTP/3 instead.
     over: Option<&'static str>,
     /// By class of server: loads that were told as they should be, and others.
     classes: BTreeMap<&'static str, Told>,
