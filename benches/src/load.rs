@@ -78,7 +78,7 @@ pub fn http(address: SocketAddr) -> Dialogue {
     Dialogue::http(&request(address), echoed())
 }
 
-/// The same over HTTP/2 or HTTP/3.
+/// The request over HTTP/2 or HTTP/3, and its answer, judged as over HTTP/1.1.
 pub fn streams(address: SocketAddr, over: Protocol) -> Dialogue {
     let exchange = StreamedExchange::new(&request(address), over.is_tls(), echoed());
     let requests = Box::new(StreamedRequests {

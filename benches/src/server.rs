@@ -85,7 +85,7 @@ impl Ceiling {
         Self::start_over(contract, (Protocol::Plain, None), cpu)
     }
 
-    /// The same over another protocol, with the certificate that it needs; over HTTP/3 by another server.
+    /// Starts a server of this protocol, with the certificate that it needs; over HTTP/3 that is the server on quinn.
     ///
     /// # Errors
     /// When it does not start.

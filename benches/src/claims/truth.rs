@@ -33,7 +33,7 @@ const TOLERANCE: f64 = 0.01;
 const TOLERANCE_US: f64 = 20.0;
 /// The same over TLS, HTTP/2 and WebSocket, where records and frames are made and taken apart on the way.
 const FRAMED_US: f64 = 50.0;
-/// The same over HTTP/3, where packets of QUIC are sealed and opened besides.
+/// Tolerance over HTTP/3, where packets of QUIC are encrypted and decrypted as well.
 const QUIC_US: f64 = 100.0;
 
 /// A script, and how it is loaded.

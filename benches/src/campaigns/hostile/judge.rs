@@ -1,4 +1,4 @@
-//! A load of one server, and whether it was told as it is.
+//! A load of one server, and whether its report is true.
 
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Control, Dialogue, Nanos, Plan, Target, run as load};
@@ -60,7 +60,7 @@ pub struct Started {
     pub tls: Option<TlsOptions>,
     /// Requests that it has read.
     pub requests: Arc<AtomicU64>,
-    /// Thing that ends with this value.
+    /// Kept alive for as long as this value.
     pub _held: Box<dyn Any>,
 }
 
@@ -112,7 +112,7 @@ fn plan<S>(case: &Case<S>, target: Target, kind: Transport, way: Way, length: Du
     let mut plan = Plan::closed(target, case.dialogue.clone(), CONNECTIONS);
     plan.load.transport = kind;
     let timeout = match case.say {
-        // What is said of it must not be that it took too long.
+        // The report must not call it a time-out.
         Say::Fails if !case.words.is_empty() => LATE,
         Say::TimesOut | Say::Fails | Say::AllOrNone | Say::Anything => SOON,
         Say::Recovers => 5 * SOON,
@@ -140,7 +140,7 @@ fn plan<S>(case: &Case<S>, target: Target, kind: Transport, way: Way, length: Du
 }
 
 /// # Errors
-/// What was told wrongly.
+/// Statements of a report that are wrong.
 pub fn judge<S: Serving>(
     case: &Case<S>,
     kind: Transport,

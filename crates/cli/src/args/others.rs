@@ -135,7 +135,7 @@ pub struct Serve {
     /// Over plain, tls, h2c, h2 or h3
     #[arg(long, value_name = "NAME", default_value = "plain")]
     pub protocol: Protocol,
-    /// Certificate for tls and h2, a PEM file
+    /// Certificate for TLS, a PEM file
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<OsString>,
     /// Key of --cert, a PEM file

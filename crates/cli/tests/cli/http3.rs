@@ -29,7 +29,7 @@ fn served(place: &Place) -> (Served, String, String) {
     (server, url, path(&certificate))
 }
 
-/// The same as a server of the catalog.
+/// Adds prony's server of HTTP/3 to the catalog.
 fn manifest(place: &Place) {
     place.manifest(
         "ours",
@@ -143,7 +143,7 @@ fn the_newest_protocol_that_a_server_offers_is_found() {
     let h3 = load(&format!("/alt/{}", server.addr.port()));
     assert_eq!(h3.json()["quic"]["version"], 1, "{h3}");
     assert!(h3.stderr.contains("by the server's Alt-Svc"), "{h3}");
-    // A port on which nobody hears datagrams.
+    // A UDP port on which nothing listens.
     let free = UdpSocket::bind("127.0.0.1:0").unwrap();
     let nobody = free.local_addr().unwrap().port();
     drop(free);

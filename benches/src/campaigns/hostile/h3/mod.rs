@@ -77,7 +77,7 @@ fn case(
     }
 }
 
-/// The same steps for each request.
+/// Answers each request with these steps.
 fn steps(class: &'static str, name: impl Into<String>, say: Say, steps: Vec<Step>) -> Case {
     case(class, name, say, move |_| steps.clone())
 }

@@ -47,7 +47,7 @@ pub(super) struct Agreed {
 }
 
 impl Agreed {
-    /// The same as all connections over TLS have it.
+    /// Parameters in the form that reports of TLS have.
     pub(super) fn tls(&self, connector: &Connector) -> Tls {
         Tls {
             version: "TLSv1.3".into(),
