@@ -26,6 +26,12 @@ pub fn main(args: &Verify) -> Result<CommandEnd> {
             "the requests are HTTP: the URL must begin with http://, https:// or h2c://"
         ));
     }
+    if args.tls.early_data {
+        return Err(usage!(
+            help = "leave it out",
+            "--early-data is for loads: a verification sends nothing early"
+        ));
+    }
     let protocol = args.protocol();
     let options = options(args, &protocol);
     options.fit(std::slice::from_ref(&args.url))?;

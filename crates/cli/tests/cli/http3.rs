@@ -103,6 +103,9 @@ fn requests_are_sent_before_the_handshake_is_done_where_that_is_asked_for() {
     assert!(early.json()["quic"]["early"].as_u64() > Some(0), "{early}");
     let other = place.refused(&["load", &url, "--early-data"]);
     assert!(other.stderr.contains("use --http3"), "{other}");
+    let verify = ["verify", "http-echo", &url, "--http3", "--early-data"];
+    let verify = place.refused(&verify);
+    assert!(verify.stderr.contains("is for loads"), "{verify}");
 }
 
 /// Answers one request over HTTP/1.1, for `/alt/PORT` with an offer of HTTP/3 at that port.
