@@ -17,6 +17,12 @@ use prony_lab::requests::verify::{RequestFile, Tried, verify};
 use prony_lab::side::Running;
 
 pub fn main(args: &Verify) -> Result<CommandEnd> {
+    if args.tls.early_data {
+        return Err(usage!(
+            help = "leave it out",
+            "--early-data is for loads: a verification sends nothing early"
+        ));
+    }
     let address = target::parse(&args.url)?;
     if let Some(named) = contract::named(args) {
         return contract::verify(args, named, &address);
@@ -24,12 +30,6 @@ pub fn main(args: &Verify) -> Result<CommandEnd> {
     if !address.http {
         return Err(usage!(
             "the requests are HTTP: the URL must begin with http://, https:// or h2c://"
-        ));
-    }
-    if args.tls.early_data {
-        return Err(usage!(
-            help = "leave it out",
-            "--early-data is for loads: a verification sends nothing early"
         ));
     }
     let protocol = args.protocol();
