@@ -43,6 +43,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::service::ServiceSpecs;
 pub use certificate::{Certificate, authority};
 pub use fixture::Fixture;
 pub use grpc_echo::PROTO as GRPC_ECHO;
@@ -154,6 +155,12 @@ impl Contract {
             self,
             Self::StaticFile | Self::Weather | Self::WeatherUpstream
         )
+    }
+
+    /// Services that its servers need.
+    #[must_use]
+    pub fn services(self) -> ServiceSpecs {
+        ServiceSpecs::new()
     }
 
     /// Is it about HTTP, which is spoken over TLS and as HTTP/2 too?
