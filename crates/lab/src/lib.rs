@@ -44,6 +44,7 @@ pub mod requests;
 pub mod rest;
 pub mod run;
 mod server_log;
+pub mod service;
 pub mod setup;
 pub mod side;
 pub mod socket;

@@ -25,6 +25,7 @@ mod over_h3;
 mod over_tls;
 mod static_file;
 mod tcp_echo;
+mod techempower;
 mod weather;
 mod weather_upstream;
 mod wire;
@@ -50,6 +51,7 @@ use http::Case;
 use inspection::Exchange;
 pub use inspection::{HttpEndpoint, Inspection, Wanted};
 use prony_record::load::Protocol;
+pub use techempower::seed as techempower_seed;
 use wire::{Bounds, Fault, Patience, Wire};
 pub(crate) use ws_echo::echoes;
 
@@ -91,13 +93,15 @@ pub enum Contract {
     GrpcEcho,
     /// Any answers over HTTP/1.1: what is asked and answered, a file of requests says.
     Http,
+    /// Tests of databases and rendering at seven paths, as TechEmpower's suite asks for them.
+    Techempower,
     /// Over WebSocket at `/`, every message comes back, text as text and binary as binary.
     WsEcho,
 }
 
 impl Contract {
     /// Every contract there is.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::TcpEcho,
         Self::HttpEcho,
         Self::StaticFile,
@@ -106,6 +110,7 @@ impl Contract {
         Self::WeatherUpstream,
         Self::GrpcEcho,
         Self::Http,
+        Self::Techempower,
         Self::WsEcho,
     ];
 
@@ -121,6 +126,7 @@ impl Contract {
             Self::WeatherUpstream => "weather-upstream",
             Self::GrpcEcho => "grpc-echo",
             Self::Http => "http",
+            Self::Techempower => "techempower",
             Self::WsEcho => "ws-echo",
         }
     }
@@ -214,6 +220,7 @@ impl Contract {
             Self::WeatherUpstream => weather_upstream::SCRIPT,
             Self::GrpcEcho => grpc_echo::SCRIPT,
             Self::Http => any_http::SCRIPT,
+            Self::Techempower => techempower::SCRIPT,
             Self::WsEcho => ws_echo::SCRIPT,
         }
     }
@@ -286,6 +293,8 @@ pub enum Depth {
 pub struct Verified {
     /// In the order they were taken; those with a expected failure are among them.
     pub steps: Vec<PassedStep>,
+    /// Names of the steps that ask the server's database, where prony does not have it.
+    pub left_out: Vec<&'static str>,
 }
 
 impl Verified {
@@ -367,6 +376,7 @@ impl Visit<'_> {
             Contract::Weather => weather::case(self, size),
             Contract::WeatherUpstream => weather_upstream::case(self),
             Contract::Http => any_http::case(),
+            Contract::Techempower => techempower::case(self),
         }
     }
 

@@ -1,0 +1,3 @@
+//! Services that servers need, such as a database.
+
+pub mod database;
