@@ -29,6 +29,17 @@ pub(super) struct HttpAnswer {
     pub body: Vec<u8>,
     /// The body came in chunks, which a client that speaks HTTP/1.0 cannot read.
     pub chunked: bool,
+    /// Further fields of the head.
+    pub fields: OtherFields,
+}
+
+/// Fields of a head that few contracts ask for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OtherFields {
+    pub server: Option<String>,
+    pub date: Option<String>,
+    /// The end of the connection is the end of the body, which has neither a length nor chunks.
+    pub until_close: bool,
 }
 
 /// End of the body, as the head gives it (RFC 9112, 6.3).
@@ -44,6 +55,8 @@ struct AnswerHead {
     content_type: Option<String>,
     encoding: Encoding,
     framing: Framing,
+    server: Option<String>,
+    date: Option<String>,
 }
 
 /// A connection on which answers are read, one after the other; bytes read too far wait for the
@@ -107,6 +120,11 @@ impl Listener {
             encoding: head.encoding,
             body,
             chunked: matches!(head.framing, Framing::Chunked),
+            fields: OtherFields {
+                server: head.server,
+                date: head.date,
+                until_close: matches!(head.framing, Framing::UntilEnd),
+            },
         })
     }
 
@@ -237,7 +255,13 @@ fn parse_head(bytes: &[u8]) -> Result<Option<AnswerHead>, Fault> {
         (None, Some(length)) => Framing::Length(parse_length(length)?),
         (None, None) => Framing::UntilEnd,
     };
-    let content_type = value("Content-Type")?.map(|v| String::from_utf8_lossy(v).into_owned());
+    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+    let content_type = value("Content-Type")?.map(text);
+    let first = |name: &str| {
+        let mut headers = response.headers.iter();
+        let named = headers.find(|header| header.name.eq_ignore_ascii_case(name));
+        named.map(|header| text(header.value.trim_ascii()))
+    };
     let codings = response.headers.iter();
     let codings = codings.filter(|field| field.name.eq_ignore_ascii_case("content-encoding"));
     let encoding = Encoding::of(codings.map(|field| field.value));
@@ -247,6 +271,8 @@ fn parse_head(bytes: &[u8]) -> Result<Option<AnswerHead>, Fault> {
         content_type,
         encoding,
         framing,
+        server: first("Server"),
+        date: first("Date"),
     }))
 }
 

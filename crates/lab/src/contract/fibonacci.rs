@@ -316,6 +316,7 @@ fn bad_request(visit: &mut Visit<'_>) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::answer::OtherFields;
 
     #[test]
     fn the_published_number() {
@@ -347,6 +348,7 @@ mod tests {
             content_type: Some("application/json".into()),
             body: body.into(),
             chunked: false,
+            fields: OtherFields::default(),
         };
         let right = r#"{"id":"x","time":1,"name":"n","service":"s","answer":123456789012345678901234567890}"#;
         let members = parse(&answer(right)).unwrap();

@@ -18,6 +18,7 @@ use super::Contract;
 use super::weather_upstream::TARGET;
 use super::wire::Fault;
 use crate::port::Port;
+use crate::service::database::Database;
 
 /// The published page's size.
 const PAGE: usize = 151;
@@ -103,6 +104,9 @@ pub struct Fixture {
     secret: Vec<u8>,
     reply: Mutex<UpstreamReply>,
     upstream: Option<Upstream>,
+    database: Option<Arc<dyn Database>>,
+    /// Whoever started the server has its database too.
+    foreign: bool,
 }
 
 impl Fixture {
@@ -129,6 +133,8 @@ impl Fixture {
             secret: page(),
             reply: Mutex::new(UpstreamReply::Weather(Weather::PUBLISHED)),
             upstream: None,
+            database: None,
+            foreign: false,
         };
         match contract {
             Contract::TcpEcho
@@ -136,6 +142,7 @@ impl Fixture {
             | Contract::Fibonacci
             | Contract::GrpcEcho
             | Contract::Http
+            | Contract::Techempower
             | Contract::WsEcho => {}
             Contract::StaticFile => {
                 let folder = FixtureFolder::new(scratch)?;
@@ -168,6 +175,30 @@ impl Fixture {
     /// Where the upstream listens.
     pub fn upstream(&self) -> Option<SocketAddr> {
         self.upstream.as_ref().map(|upstream| upstream.addr)
+    }
+
+    /// The same with the server's database, which verifications ask.
+    #[must_use]
+    pub fn with_database(mut self, database: Arc<dyn Database>) -> Self {
+        self.database = Some(database);
+        self
+    }
+
+    /// The server's database; none: it has none, or prony did not start it.
+    pub fn database(&self) -> Option<&dyn Database> {
+        self.database.as_deref()
+    }
+
+    /// The same for a server that prony has not started: steps that ask its database are left out.
+    #[must_use]
+    pub fn of_running_server(mut self) -> Self {
+        self.foreign = true;
+        self
+    }
+
+    /// Steps that ask the database can be taken, or fail for want of it.
+    pub(super) fn asks_database(&self) -> bool {
+        self.database.is_some() || !self.foreign
     }
 
     /// Stops prony's own upstream, so that a server can take its place.

@@ -373,6 +373,7 @@ pub(super) fn token(visit: &mut Visit<'_>, size: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::answer::OtherFields;
 
     #[test]
     fn a_media_type_may_have_parameters() {
@@ -382,6 +383,7 @@ mod tests {
             content_type: content_type.map(str::to_owned),
             body: Vec::new(),
             chunked: false,
+            fields: OtherFields::default(),
         };
         let plain = |value| media_type(&answer(value), "text/plain").is_ok();
         for right in [

@@ -184,6 +184,7 @@ fn imf_fixdate(time: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::answer::OtherFields;
     use jiff::SignedDuration;
 
     #[test]
@@ -195,6 +196,7 @@ mod tests {
             content_type: Some("text/plain".into()),
             body: format!("/x at {}", imf_fixdate(at(seconds))).into_bytes(),
             chunked: false,
+            fields: OtherFields::default(),
         };
         assert!(check(&dated(20), "/x", at(20)).is_ok());
         assert!(check(&dated(20), "/x", at(10)).is_err());

@@ -3,7 +3,8 @@
 use super::wire::{Bounds, Fault, Patience};
 use super::{
     Contract, Depth, Fixture, LIMIT_TRIES, PassedStep, SILENCE_LIMIT, Verified, Violation, Visit,
-    any_http, fibonacci, grpc_echo, http_echo, static_file, weather, weather_upstream, ws_echo,
+    any_http, fibonacci, grpc_echo, http_echo, static_file, techempower, weather, weather_upstream,
+    ws_echo,
 };
 use prony_engine::protocol::h2::{StreamedExchange, WINDOW};
 use prony_engine::protocol::tls::TlsOptions;
@@ -96,10 +97,14 @@ impl<'a> Inspection<'a> {
     ) -> Result<Verified, Violation> {
         let called = addr.to_string();
         let mut visit = self.visit(contract, addr, &called, fixture);
-        let mut steps = Vec::new();
+        let (mut steps, mut left_out) = (Vec::new(), Vec::new());
         for act in contract.acts(visit.way.over) {
             let reason = self.known.and_then(|known| known.get(act.name));
             if self.depth < act.from || (reason.is_some() && self.depth < Depth::Thorough) {
+                continue;
+            }
+            if !fixture.asks_database() && techempower::is_of_database(act) {
+                left_out.push(act.name);
                 continue;
             }
             let start = Instant::now();
@@ -133,7 +138,7 @@ impl<'a> Inspection<'a> {
                 limit,
             });
         }
-        Ok(Verified { steps })
+        Ok(Verified { steps, left_out })
     }
 
     /// Returns what a load sends to the server at `addr`, which has been verified, and what it expects.
@@ -168,6 +173,7 @@ impl<'a> Inspection<'a> {
             Contract::WeatherUpstream => weather_upstream::exchanges(host),
             Contract::GrpcEcho => return Ok(grpc_echo::dialogue(&mut visit)),
             Contract::Http => any_http::exchanges(host),
+            Contract::Techempower => techempower::exchanges(host),
         };
         Ok(visit.way.dialogue(exchanges, keepalive))
     }

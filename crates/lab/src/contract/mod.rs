@@ -25,6 +25,7 @@ mod over_h3;
 mod over_tls;
 mod static_file;
 mod tcp_echo;
+mod techempower;
 mod weather;
 mod weather_upstream;
 mod wire;
@@ -43,7 +44,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::service::ServiceSpecs;
+use crate::service::{ServiceSpec, ServiceSpecs};
 pub use certificate::{Certificate, authority};
 pub use fixture::Fixture;
 pub use grpc_echo::PROTO as GRPC_ECHO;
@@ -51,6 +52,7 @@ use http::Case;
 use inspection::Exchange;
 pub use inspection::{HttpEndpoint, Inspection, Wanted};
 use prony_record::load::Protocol;
+pub use techempower::seed as techempower_seed;
 use wire::{Bounds, Fault, Patience, Wire};
 pub(crate) use ws_echo::echoes;
 
@@ -92,13 +94,15 @@ pub enum Contract {
     GrpcEcho,
     /// Any answers over HTTP/1.1: what is asked and answered, a file of requests says.
     Http,
+    /// Tests of databases and rendering at seven paths, as TechEmpower's suite asks for them.
+    Techempower,
     /// Over WebSocket at `/`, every message comes back, text as text and binary as binary.
     WsEcho,
 }
 
 impl Contract {
     /// Every contract there is.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::TcpEcho,
         Self::HttpEcho,
         Self::StaticFile,
@@ -107,6 +111,7 @@ impl Contract {
         Self::WeatherUpstream,
         Self::GrpcEcho,
         Self::Http,
+        Self::Techempower,
         Self::WsEcho,
     ];
 
@@ -122,6 +127,7 @@ impl Contract {
             Self::WeatherUpstream => "weather-upstream",
             Self::GrpcEcho => "grpc-echo",
             Self::Http => "http",
+            Self::Techempower => "techempower",
             Self::WsEcho => "ws-echo",
         }
     }
@@ -160,7 +166,16 @@ impl Contract {
     /// Services that its servers need.
     #[must_use]
     pub fn services(self) -> ServiceSpecs {
-        ServiceSpecs::new()
+        match self {
+            Self::Techempower => {
+                let spec = ServiceSpec {
+                    seed_text: Some(techempower::seed().to_owned()),
+                    ..ServiceSpec::default()
+                };
+                [("postgres".to_owned(), spec)].into()
+            }
+            _ => ServiceSpecs::new(),
+        }
     }
 
     /// Is it about HTTP, which is spoken over TLS and as HTTP/2 too?
@@ -221,6 +236,7 @@ impl Contract {
             Self::WeatherUpstream => weather_upstream::SCRIPT,
             Self::GrpcEcho => grpc_echo::SCRIPT,
             Self::Http => any_http::SCRIPT,
+            Self::Techempower => techempower::SCRIPT,
             Self::WsEcho => ws_echo::SCRIPT,
         }
     }
@@ -293,6 +309,8 @@ pub enum Depth {
 pub struct Verified {
     /// In the order they were taken; those with a expected failure are among them.
     pub steps: Vec<PassedStep>,
+    /// Names of the steps that ask the server's database, where prony does not have it.
+    pub left_out: Vec<&'static str>,
 }
 
 impl Verified {
@@ -374,6 +392,7 @@ impl Visit<'_> {
             Contract::Weather => weather::case(self, size),
             Contract::WeatherUpstream => weather_upstream::case(self),
             Contract::Http => any_http::case(),
+            Contract::Techempower => techempower::case(self),
         }
     }
 

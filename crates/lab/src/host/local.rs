@@ -113,8 +113,6 @@ impl LocalHost {
         // descriptors be taken for the server's fault.
         descriptors::reserve(VERIFIER_CONNECTIONS * if over.is_tls() { THROUGH_RELAY } else { 1 })
             .map_err(|error| cannot(&error))?;
-        let fixture = Fixture::set_up_at(contract, &self.scratch, upstream.map(|it| it.own))
-            .map_err(|error| cannot(&error))?;
         let (addr, port) = address(at)?;
         let place = ServerEndpoint::new(addr, (over, key), &self.scratch)
             .map_err(|error| cannot(&error))?;
@@ -133,6 +131,11 @@ impl LocalHost {
             folder: &built.src,
         };
         let services = Services::start(&specs, site)?;
+        let mut fixture = Fixture::set_up_at(contract, &self.scratch, upstream.map(|it| it.own))
+            .map_err(|error| cannot(&error))?;
+        if let Some(database) = services.database() {
+            fixture = fixture.with_database(database);
+        }
         let with = Fill {
             build: built.build.display().to_string(),
             src: built.src.display().to_string(),

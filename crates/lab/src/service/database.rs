@@ -1,31 +1,47 @@
-//! Questions that a verifier and the watch ask a database.
+//! A database, as a verification sees it.
 
 use std::fmt::Debug;
+use std::ops::Sub;
 
-/// Work that a database has done for the server since it was started.
+/// Questions of a verifier to a database.
+pub trait Database: Debug + Send + Sync {
+    /// Executes one statement in the application's database, and gives its rows as text fields.
+    ///
+    /// # Errors
+    /// When the statement fails, in words.
+    fn query(&self, sql: &str) -> Result<Vec<Vec<String>>, String>;
+
+    /// Work of the application's database so far; two calls with a load between them give what the load caused. A call
+    /// does not count itself.
+    ///
+    /// # Errors
+    /// When the statistics cannot be read, in words.
+    fn counts(&self) -> Result<Counts, String>;
+}
+
+/// Work of a database since some moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Executed statements; those that begin or end transactions are not counted.
+    /// Statements that were executed, without those that begin and end transactions.
     pub statements: u64,
-    /// Rows that statements returned or changed.
+    /// Rows that statements have returned or changed.
     pub rows: u64,
-    /// Rows that were inserted, updated or deleted.
+    /// Rows that were inserted, updated or deleted. The statistics may lag behind.
     pub rows_written: u64,
-    /// Transactions that were rolled back.
+    /// Transactions that were rolled back. The statistics may lag behind.
     pub rolled_back: u64,
 }
 
-/// A database beside a server. What is asked here is not counted as the server's.
-pub trait Database: Debug + Send + Sync {
-    /// Executes SQL in the server's database and returns its rows, each as text.
-    ///
-    /// # Errors
-    /// What the database says.
-    fn query(&self, sql: &str) -> Result<Vec<Vec<String>>, String>;
+impl Sub for Counts {
+    type Output = Self;
 
-    /// Work that it has done for the server so far.
-    ///
-    /// # Errors
-    /// When it does not count, or cannot be asked.
-    fn counts(&self) -> Result<Counts, String>;
+    /// The work between two moments; 0 for a count that was reset in between.
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            statements: self.statements.saturating_sub(earlier.statements),
+            rows: self.rows.saturating_sub(earlier.rows),
+            rows_written: self.rows_written.saturating_sub(earlier.rows_written),
+            rolled_back: self.rolled_back.saturating_sub(earlier.rolled_back),
+        }
+    }
 }

@@ -23,6 +23,12 @@ const SERVER: &str = "prony";
 const WATCHER: &str = "postgres";
 /// Library that counts statements.
 const COUNTER: &str = "pg_stat_statements";
+/// Setting that limits connections.
+const LIMIT: &str = "max_connections";
+/// Connections that a server is told to have at the most, all its workers together.
+const POOL: u32 = 64;
+/// Connections that are left for others.
+const RESERVED: u32 = 10;
 /// Characters of the password.
 const PASSWORD: usize = 24;
 /// Between fields of psql's output: a character that text hardly has.
@@ -103,9 +109,15 @@ impl Postgres {
         };
         let process = self.run(&data, &log, &client, place)?;
         let url = client.url();
+        let settings = settings(&client).map_err(|why| Failure::new(Step::Start, why))?;
+        let most = settings.iter().find(|(name, _)| *name == LIMIT);
+        let most = most.and_then(|(_, value)| value.parse::<u32>().ok());
+        let pool = most.map_or(POOL, |most| POOL.min(most.saturating_sub(RESERVED).max(1)));
+        let mut env = client.env();
+        env.push(("DATABASE_MAX_CONN", pool.to_string()));
         Ok(ServedBy {
-            what: self.describe(&client)?,
-            env: client.env(),
+            what: self.describe(&settings),
+            env,
             database: self.counter.then(|| std::sync::Arc::new(client) as _),
             url,
             process,
@@ -227,28 +239,26 @@ impl Postgres {
     }
 
     /// Version and settings on which its speed depends.
-    fn describe(&self, client: &Client) -> Result<String, Failure> {
-        let names = [
-            "fsync",
-            "synchronous_commit",
-            "shared_buffers",
-            "max_connections",
-        ];
-        let each = names.map(|name| format!("current_setting('{name}')"));
-        let sql = format!(
-            "select {}, datcollate from pg_database where datname = '{SERVER}'",
-            each.join(", ")
-        );
-        let rows = client
-            .ask("postgres", &sql)
-            .map_err(|why| Failure::new(Step::Start, why))?;
-        let values = rows.into_iter().next().unwrap_or_default();
-        let shown = names.iter().chain(["locale"].iter()).zip(values);
-        let shown: Vec<String> = shown
-            .map(|(name, value)| format!("{name} {value}"))
-            .collect();
-        Ok(format!("PostgreSQL {}, {}", self.version, shown.join(", ")))
+    fn describe(&self, settings: &[(&str, String)]) -> String {
+        let shown = settings
+            .iter()
+            .map(|(name, value)| format!("{name} {value}"));
+        let shown: Vec<String> = shown.collect();
+        format!("PostgreSQL {}, {}", self.version, shown.join(", "))
     }
+}
+
+/// Settings on which its speed depends, by name.
+fn settings(client: &Client) -> Result<Vec<(&'static str, String)>, String> {
+    let names = ["fsync", "synchronous_commit", "shared_buffers", LIMIT];
+    let each = names.map(|name| format!("current_setting('{name}')"));
+    let sql = format!(
+        "select {}, datcollate from pg_database where datname = '{SERVER}'",
+        each.join(", ")
+    );
+    let values = client.ask("postgres", &sql)?.into_iter().next();
+    let names = names.into_iter().chain(["locale"]);
+    Ok(names.zip(values.unwrap_or_default()).collect())
 }
 
 /// Folder with the programs.

@@ -73,10 +73,11 @@ fn counts(root: &ServiceRoot) -> Option<(Nanos, Counts)> {
 }
 
 fn between(((now, last), (then, first)): ((Nanos, Counts), (Nanos, Counts))) -> QueryCounts {
+    let work = last - first;
     QueryCounts {
         counted_ns: now.saturating_sub(then),
-        statements: last.statements.saturating_sub(first.statements),
-        rows: last.rows.saturating_sub(first.rows),
-        rows_written: last.rows_written.saturating_sub(first.rows_written),
+        statements: work.statements,
+        rows: work.rows,
+        rows_written: work.rows_written,
     }
 }

@@ -3,7 +3,7 @@
 //! without any code of the load: frames by [`Frame`], header blocks by [`Blocks`].
 
 use super::super::Visit;
-use super::super::answer::HttpAnswer;
+use super::super::answer::{HttpAnswer, OtherFields};
 use super::super::http::Case;
 use super::super::wire::{Fault, ReadResult, Wire};
 use super::blocks::{Blocks, Head, MOST_FIELDS};
@@ -49,6 +49,7 @@ struct PendingStream {
     status: Option<u16>,
     content_type: Option<String>,
     codings: Vec<Vec<u8>>,
+    fields: OtherFields,
     body: Vec<u8>,
     ended: bool,
 }
@@ -125,6 +126,7 @@ impl Client {
             status: None,
             content_type: None,
             codings: Vec::new(),
+            fields: OtherFields::default(),
             body: Vec::new(),
             ended: false,
         };
@@ -170,6 +172,7 @@ impl Client {
                 encoding: Encoding::of(codings),
                 body: stream.body,
                 chunked: false,
+                fields: stream.fields,
             };
             (stream.case.check)(&answer)?;
         }
@@ -351,6 +354,11 @@ impl PendingStream {
         let codings = head.fields.get_all("content-encoding").into_iter();
         self.status = Some(head.status);
         self.content_type = head.fields.get("content-type").map(text);
+        self.fields = OtherFields {
+            server: head.fields.get("server").map(text),
+            date: head.fields.get("date").map(text),
+            until_close: false,
+        };
         self.codings = codings.map(|value| value.as_bytes().to_vec()).collect();
     }
 }

@@ -8,7 +8,7 @@ mod blocks;
 mod client;
 mod frame;
 
-use super::answer::HttpAnswer;
+use super::answer::{HttpAnswer, OtherFields};
 use super::http::Case;
 use super::wire::Fault;
 use super::{Act, Depth, Visit};
@@ -123,14 +123,19 @@ pub(super) fn ask_with(
     let tls = visit.way.over.is_tls();
     let answer = crate::over_h2::fetch_one(visit.addr, (&request, end), tls, silence)
         .map_err(|why| Fault::new("an answer over HTTP/2", why))?;
-    let content_type = answer.fields.get("content-type");
+    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let codings = answer.fields.get_all("content-encoding").into_iter();
     Ok(HttpAnswer {
         status: answer.status,
-        content_type: content_type.map(|it| String::from_utf8_lossy(it.as_bytes()).into_owned()),
+        content_type: answer.fields.get("content-type").map(text),
         encoding: Encoding::of(codings.map(http::HeaderValue::as_bytes)),
         body: answer.body,
         chunked: false,
+        fields: OtherFields {
+            server: answer.fields.get("server").map(text),
+            date: answer.fields.get("date").map(text),
+            until_close: false,
+        },
     })
 }
 
