@@ -61,6 +61,8 @@ pub struct Evidence {
     pub lost_segments: u64,
     /// Observations of QUIC; None where it is not spoken.
     pub quic: Option<Quic>,
+    /// Statements per second that the right answers need at the least, and those that the database counted.
+    pub statements: Option<(f64, f64)>,
     /// Errors since the load's set-up, whether or not they cost a request; unsolicited bytes are not
     /// among them.
     pub errors: u64,

@@ -25,6 +25,7 @@ mod not_steady;
 mod numa_crossed;
 mod oversubscribed;
 mod packet_loss;
+mod queries_missing;
 mod rate_missed;
 mod redirects;
 mod retransmits;
@@ -55,10 +56,11 @@ type Check = fn(&Evidence) -> Option<Finding>;
 
 /// Every check with what it means, the most serious first. Those without a function look at several
 /// measurements, and are called by what compares them.
-const CHECKS: [(Explanation, Option<Check>); 35] = [
+const CHECKS: [(Explanation, Option<Check>); 36] = [
     (wrong_answers::EXPLANATION, Some(wrong_answers::check)),
     (unsolicited::EXPLANATION, Some(unsolicited::check)),
     (errors::EXPLANATION, Some(errors::check)),
+    (queries_missing::EXPLANATION, Some(queries_missing::check)),
     (redirects::EXPLANATION, Some(redirects::check)),
     (
         generator_saturated::EXPLANATION,

@@ -9,7 +9,7 @@ use prony_record::by_session::SessionReport;
 use prony_record::trial::Figures;
 use prony_record::{
     CheckId, Durations, Failure, Finding, HostShare, Load, Measurement, Observation, Recording,
-    Step, Trial, TrialStatus,
+    ServiceUse, Step, Trial, TrialStatus,
 };
 
 /// A trial's place in its run, and what it is a trial of.
@@ -76,6 +76,7 @@ pub fn findings(
         server_nodes,
         generator_nodes,
         at_rest: measured.rested.cpus(),
+        statements: statements(measured),
         ..Evidence::of(load, &measured.seen).with_resources(&measured.used, cpus)
     };
     if measured.used.watched_ns == 0 && !measured.seen.by_host.is_empty() {
@@ -91,6 +92,16 @@ pub fn findings(
         found.retain(|finding| !OF_LENGTH.contains(&finding.name));
     }
     found
+}
+
+/// Statements per second that right answers need at the least, and those that databases counted; None where there are none
+/// of the one, or no counts.
+fn statements(measured: &MeasuredTrial) -> Option<(f64, f64)> {
+    let services = measured.used.services.values();
+    let counted = services.filter_map(ServiceUse::statement_rate);
+    let counted = counted.reduce(|a, b| a + b)?;
+    let needed = measured.least_statements as f64 / measured.seen.seconds();
+    (needed > 0.0).then_some((needed, counted))
 }
 
 /// The share of their CPUs that server and generator used, 0 to 1; 0 where nothing was watched.

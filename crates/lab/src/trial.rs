@@ -129,6 +129,8 @@ pub struct MeasuredTrial {
     pub warm_up: WarmUp,
     /// CPU time of the server while others were loaded.
     pub rested: Rest,
+    /// Statements that its database executed for the right answers, at the least, as a file of requests says.
+    pub least_statements: u64,
 }
 
 impl MeasuredTrial {
@@ -137,6 +139,7 @@ impl MeasuredTrial {
         self.seen.merge(&other.seen);
         self.used.merge(&other.used);
         self.rested.add(other.rested);
+        self.least_statements += other.least_statements;
     }
 
     /// CPU time of the server per request that was served, in nanoseconds.
@@ -377,11 +380,16 @@ impl Up<'_> {
                 steady: true,
             },
         };
+        let least_statements = match &self.dialogue {
+            Dialogue::Mix(mix) => mix.least_statements(&seen.by_request),
+            _ => 0,
+        };
         Ok(MeasuredTrial {
             seen,
             used,
             warm_up,
             rested: Rest::default(),
+            least_statements,
         })
     }
 

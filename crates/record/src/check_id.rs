@@ -63,6 +63,8 @@ words! {
         PacketLoss = "packet-loss",
         /// Percentiles do not rise, or the mean beside them forbids them (audits only).
         PercentileOrder = "percentile-order",
+        /// A database executed fewer statements than the answers need.
+        QueriesMissing = "queries-missing",
         /// The rate that was set counts connections, not requests (audits only).
         RateIsConnections = "rate-is-connections",
         /// An open loop did not get the rate that it was to keep.

@@ -1,6 +1,6 @@
 //! Resources that the server and the machine used.
 
-use crate::Nanos;
+use crate::{Measurement, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -90,6 +90,31 @@ pub struct QueryCounts {
     pub rows: u64,
     /// Rows that were inserted, updated or deleted.
     pub rows_written: u64,
+}
+
+/// Resources of the services beside a server, over several measurements.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ServiceTotals {
+    used: Resources,
+    served: f64,
+    measured_ns: Nanos,
+}
+
+impl ServiceTotals {
+    /// Adds a measurement; one without services adds nothing.
+    pub fn add(&mut self, seen: &Measurement) {
+        if !seen.resources.services.is_empty() {
+            self.used.merge(&seen.resources);
+            self.served += seen.outcomes.finished() as f64 + seen.ends.all;
+            self.measured_ns += seen.durations.measured_ns;
+        }
+    }
+
+    /// Costs of each service per request; empty without services.
+    #[must_use]
+    pub fn costs(&self) -> Vec<ServiceCost> {
+        self.used.service_costs(self.served, self.measured_ns)
+    }
 }
 
 /// Cost of a service per request of the server beside it.

@@ -13,7 +13,9 @@ use prony_checks::ceiling;
 use prony_record::calibration::Calibration;
 use prony_record::published::Published;
 use prony_record::trial::label;
-use prony_record::{CheckId, Finding, Latency, Load, Severity, Step, Trial, TrialStatus};
+use prony_record::{
+    CheckId, Finding, Latency, Load, ServiceCost, Severity, Step, Trial, TrialStatus,
+};
 use prony_stats::Estimate;
 use prony_verdict::why::Anatomy;
 use schemars::JsonSchema;
@@ -103,6 +105,9 @@ pub struct CellReport {
     pub latency: Latency,
     /// The server's CPU time per verified answer, in microseconds.
     pub server_cpu_us_per_request: Option<MicrosecondsPerRequest>,
+    /// Costs of each service beside it per request, over all trials.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceCost>,
     /// The most memory of any trial, in bytes.
     pub rss_peak_bytes: u64,
     /// The most memory of a trial, in bytes: the mean over the trials, with its interval; null when unknown.

@@ -9,7 +9,7 @@ use crate::note::notes;
 use crate::sentence::sentences;
 use crate::why::Anatomy;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
-use prony_record::{CheckId, Design, Finding, Resources, ServiceCost, Trial};
+use prony_record::{CheckId, Design, Finding, ServiceCost, ServiceTotals, Trial};
 use prony_stats::mean::mean;
 use prony_stats::sequential::Plan;
 use prony_stats::{Estimate, StatsError, Unit};
@@ -133,9 +133,8 @@ pub struct DuelObservations {
     pub failed: Vec<(u64, u64)>,
     /// The most memory of their processes, in bytes; 0 when unknown.
     pub memory: Vec<u64>,
-    /// Resources of each side at the common rate, with its requests that were served, and in how many nanoseconds; only
-    /// where services are beside it.
-    pub beside: Vec<(Resources, f64, u64)>,
+    /// Resources of each side's services at the common rate.
+    pub beside: Vec<ServiceTotals>,
     /// Requests per second at the common rate, of the last round.
     pub rate: Option<f64>,
     /// Checks that were raised, by side.
@@ -160,7 +159,7 @@ impl DuelObservations {
             failed: vec![(0, 0); names.len()],
             memory: vec![0; names.len()],
             measurements: vec![0; names.len()],
-            beside: vec![(Resources::default(), 0.0, 0); names.len()],
+            beside: vec![ServiceTotals::default(); names.len()],
             names,
             ..Self::default()
         }
@@ -187,11 +186,8 @@ impl DuelObservations {
         let Some(seen) = trial.observation.as_ref().filter(|_| compared) else {
             return;
         };
-        if trial.load.rate.is_some() && !seen.resources.services.is_empty() {
-            let (used, served, measured) = &mut self.beside[side];
-            used.merge(&seen.resources);
-            *served += seen.outcomes.finished() as f64 + seen.ends.all;
-            *measured += seen.durations.measured_ns;
+        if trial.load.rate.is_some() {
+            self.beside[side].add(seen);
         }
         by_name::add(&mut self.requests, (side, self.names.len()), trial);
         let ended = seen.outcomes.finished();
@@ -312,10 +308,7 @@ impl DuelObservations {
             rss_peak_bytes: self.memory[i],
             memory: memory(&self.rounds, i),
             figures: figures(&self.rounds, i),
-            services: {
-                let (used, served, measured) = &self.beside[i];
-                used.service_costs(*served, *measured)
-            },
+            services: self.beside[i].costs(),
         };
         Ok(DuelReport {
             run,

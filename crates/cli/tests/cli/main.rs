@@ -47,6 +47,7 @@ mod replay;
 mod requests;
 mod schemas;
 mod servers;
+mod services;
 mod sessions;
 mod setup;
 mod sharing;

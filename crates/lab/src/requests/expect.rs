@@ -24,6 +24,7 @@ pub(super) struct ExpectKeys {
     matches: Option<Spanned<Value>>,
     json: BTreeMap<String, Spanned<Value>>,
     schema: Option<Spanned<Value>>,
+    statements: u32,
 }
 
 impl RequestFileReader<'_> {
@@ -108,6 +109,7 @@ impl RequestFileReader<'_> {
             matches,
             json,
             schema,
+            statements: keys.statements,
             own,
         })
     }

@@ -2,7 +2,7 @@
 
 use super::{ByCell, CellReport, FailureReport, MicrosecondsPerRequest, RunHead};
 use prony_checks::{ceiling, spread_exceeds_effect};
-use prony_record::{CheckId, Finding, Latency, Measurement, Step, Trial};
+use prony_record::{CheckId, Finding, Latency, Measurement, ServiceTotals, Step, Trial};
 use prony_stats::compare::Better;
 use prony_stats::mean::mean;
 use prony_stats::ratio::{paired_log_ratio, paired_log_ratio_among};
@@ -66,6 +66,8 @@ pub(super) fn cell(
     });
     let measured = || trials.iter().filter_map(|trial| trial.observation.as_ref());
     let misbehaved = measured().any(|seen| seen.outcomes.misbehaved());
+    let mut services = ServiceTotals::default();
+    measured().for_each(|seen| services.add(seen));
     Some(CellReport {
         server: first.server.clone(),
         workers: first.workers.unwrap_or(1),
@@ -76,6 +78,7 @@ pub(super) fn cell(
         throughput: mean(&rates, Unit::PerSecond).ok()?,
         latency,
         server_cpu_us_per_request: cpu,
+        services: services.costs(),
         rss_peak_bytes: trials
             .iter()
             .filter_map(|trial| trial.figures.rss_peak_bytes)

@@ -1,6 +1,7 @@
 //! A run's report as text for a terminal.
 
 use super::{CellReport, RaisedCheck, RunReport};
+use crate::services;
 use crate::show;
 use crate::table::{Align, TextTable};
 use crate::why::capital;
@@ -39,6 +40,16 @@ impl RunReport {
             if cells.iter().any(|cell| cell.group.is_some()) {
                 let _ = writeln!(out, "{TOGETHER}");
             }
+            let labels: Vec<String> = cells.iter().map(|cell| cell.label()).collect();
+            let beside = labels.iter().zip(&cells);
+            let beside = beside
+                .flat_map(|(label, cell)| cell.services.iter().map(|cost| (label.as_str(), cost)));
+            if let Some(table) = services::table("server", beside) {
+                let _ = write!(out, "\n{}", table.fit(width));
+            }
+        }
+        for what in services::described(self.cells.iter().flat_map(|cell| &cell.services)) {
+            let _ = writeln!(out, "{what}");
         }
         out += &paragraph(&self.over_text());
         out += &super::rigs::text(&self.rigs, width);

@@ -37,6 +37,10 @@ pub struct Expected {
     /// Expectations with values of the request itself. Compared on a sample.
     #[serde(default)]
     pub own: Vec<Own>,
+    /// Statements that the server's database executes for an answer, at the least. Not judged by answer: compared with what
+    /// the database counts.
+    #[serde(default)]
+    pub statements: u32,
 }
 
 /// A place in a JSON document.

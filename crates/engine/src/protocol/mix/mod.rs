@@ -112,6 +112,16 @@ pub struct Mix {
 }
 
 impl Mix {
+    /// Statements that a database executes for these right answers, at the least.
+    #[must_use]
+    pub fn least_statements(&self, answered: &[ByRequest]) -> u64 {
+        let each = answered.iter().map(|by| {
+            let kind = self.requests.iter().find(|kind| kind.name == by.name);
+            by.outcomes.ok * kind.map_or(0, |kind| u64::from(kind.expected.statements))
+        });
+        each.sum()
+    }
+
     /// The same for a server that requests call `host`, and that is asked to keep connections open or not.
     #[must_use]
     pub fn for_host(&self, host: &str, keepalive: bool) -> Self {

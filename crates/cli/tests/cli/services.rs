@@ -1,0 +1,224 @@
+//! Services beside servers: a real PostgreSQL, and commands of the user's.
+
+use crate::support::{PRONY, Place, schema, valid};
+
+const QUICK: [&str; 8] = [
+    "--rounds", "2", "-d", "100ms", "--warmup", "50ms", "-c", "2",
+];
+
+const SCHEMA: &str = "create table item(id int primary key, name text);\n\
+    insert into item select i, 'item ' || i from generate_series(1, 100) i;\n\
+    create table starts(at timestamptz default now());\n\
+    alter system set fsync = off;\n";
+
+/// A server that asks its database by `psql`, which finds it by the variables. It refuses a database that another start of
+/// it has seen. With a number, it kills the database at that request.
+const APP: &str = r#"
+import glob, http.server, os, signal, subprocess, sys
+
+# Debian's on the PATH is a script that looks for this one, which takes longer than a query.
+psql = (glob.glob("/usr/lib/postgresql/*/bin/psql") + ["psql"])[0]
+
+def sql(text):
+    return subprocess.run([psql, "-XAtqc", text], check=True, capture_output=True, text=True).stdout.strip()
+
+assert os.environ["DATABASE_URL"] == os.environ["POSTGRES_URL"] == sys.argv[2], "the URL"
+sql("insert into starts default values")
+assert sql("select count(*) from starts") == "1", "somebody has used this database"
+postmaster = int(sql("select pg_read_file('postmaster.pid')").split()[0])
+kill_at = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+answered = 0
+
+class App(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        global answered
+        answered += 1
+        if answered == kill_at:
+            os.kill(postmaster, signal.SIGKILL)
+        try:
+            body = sql("select name from item where id = 7").encode()
+        except subprocess.CalledProcessError:
+            self.send_error(500)
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), App).serve_forever()
+"#;
+
+fn place() -> Place {
+    let place = Place::new();
+    place.file("schema.sql", SCHEMA);
+    place.file("app.py", APP);
+    place
+}
+
+// Slow: waits for its turn to load; then starts PostgreSQL six times.
+#[test]
+fn every_start_has_a_fresh_database_whose_work_is_counted() {
+    let place = place();
+    let app = "python3 app.py {port} {postgres}";
+    let line = [
+        "duel",
+        app,
+        app,
+        "--service",
+        "postgres=schema.sql",
+        "--json",
+    ];
+    let done = place.prony(&[&line[..], &QUICK].concat()).with(0);
+    let report = done.json();
+    valid(&schema("duel"), &report);
+    for side in report["sides"].as_array().unwrap() {
+        // The URL has a password.
+        let command = side["command"].as_str().unwrap();
+        assert!(command.ends_with(" {postgres}"), "{command}");
+        let cost = &side["services"][0];
+        assert_eq!(cost["name"], "postgres");
+        let what = cost["what"].as_str().unwrap();
+        assert!(what.starts_with("PostgreSQL "), "{what}");
+        assert!(what.contains("fsync off"), "{what}");
+        // A process of the database lives for one statement.
+        assert!(cost["cpu_ns"].as_f64().unwrap() > 0.0, "{cost}");
+        let statements = cost["statements"].as_f64().unwrap();
+        assert!((0.5..2.0).contains(&statements), "{cost}");
+    }
+    let quantities = report["comparisons"].to_string();
+    assert!(quantities.contains("\"service-cpu\""), "{quantities}");
+    assert!(quantities.contains("\"statements\""), "{quantities}");
+    let report = place.prony(&["report"]).with(0);
+    assert!(report.stdout.contains("postgres: PostgreSQL "), "{report}");
+}
+
+// Slow: waits for its turn to load; then starts PostgreSQL.
+#[test]
+fn a_database_that_dies_is_the_cause() {
+    let place = place();
+    let app = "python3 app.py {port} {postgres} 20";
+    let line = [
+        "capacity",
+        app,
+        "--path",
+        "/",
+        "--service",
+        "postgres=schema.sql",
+    ];
+    let done = place.prony(&[&line[..], &["-d", "100ms"]].concat()).with(1);
+    assert!(
+        done.stderr
+            .contains("lost its postgres, which ended by signal 9"),
+        "{done}"
+    );
+}
+
+#[test]
+fn a_service_is_what_a_command_starts() {
+    let place = Place::new();
+    let ready = format!("http:{}", "/");
+    let queue = format!("queue={PRONY} serve http-echo --listen :{{port}}");
+    let server = format!(
+        "sh -c 'test \"$QUEUE_URL\" = \"$0\" && exec {PRONY} serve http-echo --listen :{{port}}' {{queue}}"
+    );
+    let line = [
+        "duel",
+        &server,
+        &server,
+        "--service",
+        &queue,
+        "--ready",
+        &ready,
+    ];
+    let done = place.prony(&[&line[..], &QUICK, &["--path", "/"]].concat());
+    let done = done.with(0);
+    let table = done.stdout.lines().filter(|line| line.contains(" queue "));
+    assert_eq!(table.count(), 2, "{done}");
+}
+
+#[test]
+fn an_experiment_names_services() {
+    let place = place();
+    place.file("catalog/app/app.py", APP);
+    place.file(
+        "catalog/app/server.toml",
+        "title = 'App'\nlanguage = 'Python'\nmodel = 'threads'\ncontracts = ['http']\nrun = 'python3 {src}/app.py {port} {postgres}'\n\
+         [services.postgres]\n",
+    );
+    place.file(
+        "items.toml",
+        "[[request]]\nname = 'item'\npath = '/'\nexpect = { body = 'item 7', statements = 1 }\n",
+    );
+    place.file(
+        "items.exp.toml",
+        "title = 'Items'\ncontract = 'http'\nrequests = 'items.toml'\nservers = ['app']\nrounds = 1\n\
+         [services.postgres]\nseed = 'schema.sql'\n[load]\nconnections = 2\nduration = '500ms'\nwarmup = '100ms'\n",
+    );
+    let done = place.prony(&["run", "items.exp.toml", "--json"]).with(0);
+    let report = done.json();
+    valid(&schema("report"), &report);
+    let cell = &report["cells"][0];
+    assert_eq!(cell["services"][0]["name"], "postgres", "{cell:#}");
+    // Two statements were needed for each answer, and one is executed.
+    place.file(
+        "items.toml",
+        "[[request]]\nname = 'item'\npath = '/'\nexpect = { body = 'item 7', statements = 2 }\n",
+    );
+    let done = place.prony(&["run", "items.exp.toml"]).with(0);
+    assert!(done.stdout.contains("queries-missing"), "{done}");
+}
+
+#[test]
+fn what_is_not_right_with_a_service_is_said_in_a_line() {
+    let place = place();
+    place.file("wrong.sql", "select 1;\nselect * from nothing;\n");
+    let app = "python3 app.py {port} {postgres}";
+    for (arguments, why) in [
+        (
+            &["--service", "postgres=none.sql"][..],
+            "none.sql: No such file",
+        ),
+        (
+            &["--service", "postgers"],
+            "service postgers needs a command line",
+        ),
+        (&["--service", "redis"], "{postgres} is not a placeholder"),
+        (
+            &["--service", "postgres", "--service", "postgres=schema.sql"],
+            "another service of this name",
+        ),
+        (
+            &["--service", "postgres", "--ready", "http:/"],
+            "--ready http:/: of which service?",
+        ),
+        (&["--ready", "tcp"], "--service"),
+    ] {
+        let line = [&["duel", app, app][..], arguments].concat();
+        let wrong = place.refused(&line);
+        assert!(wrong.stderr.contains(why), "{wrong}");
+    }
+    let running = ["capacity", "http://127.0.0.1:9/", "--service", "redis"];
+    let wrong = place.refused(&running);
+    assert!(
+        wrong
+            .stderr
+            .contains("--service is about starting a server"),
+        "{wrong}"
+    );
+    let line = [
+        "capacity",
+        app,
+        "--path",
+        "/",
+        "--service",
+        "postgres=wrong.sql",
+    ];
+    let failed = place.prony(&line).with(1);
+    let why = "service postgres: its seed: line 2: ERROR:  relation \"nothing\" does not exist";
+    assert!(failed.stderr.contains(why), "{failed}");
+}
