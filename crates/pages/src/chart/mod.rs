@@ -17,6 +17,7 @@ mod rate;
 mod requests;
 mod rows;
 mod scaling;
+mod services;
 mod table;
 mod text;
 mod throughput;
@@ -92,6 +93,7 @@ pub fn charts(material: &Material) -> Vec<Chart> {
     all.extend(latency::charts(material));
     all.extend(requests::charts(material));
     all.extend(efficiency::charts(material));
+    all.extend(services::charts(material));
     all.extend(memory::charts(material));
     all.extend(grid::charts(material));
     all.extend(scaling::charts(material));
