@@ -345,6 +345,7 @@ fn placed(
                 server: halves.server,
                 upstream: halves.generator,
                 generator: Vec::new(),
+                services: Vec::new(),
                 topology: halves.topology,
             }
         }

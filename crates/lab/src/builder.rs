@@ -44,6 +44,7 @@ pub struct Builder {
     builds: PathBuf,
     dependencies: PathBuf,
     shared: PathBuf,
+    cache: PathBuf,
 }
 
 impl Builder {
@@ -54,7 +55,13 @@ impl Builder {
             builds: cache.join("builds"),
             dependencies: cache.join("dependencies"),
             shared: cache.join("shared"),
+            cache: cache.to_owned(),
         }
+    }
+
+    /// The cache folder.
+    pub fn cache(&self) -> &Path {
+        &self.cache
     }
 
     /// The version of a server's runtime or compiler, from its Debian packages.
@@ -246,7 +253,7 @@ impl Builder {
 }
 
 /// Makes a file, and the folders above it, and locks it.
-fn lock(path: &Path) -> Result<fs::File, BuildError> {
+pub(crate) fn lock(path: &Path) -> Result<fs::File, BuildError> {
     let above = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(above)
         .and_then(|()| fs::File::create(path))

@@ -100,6 +100,11 @@ impl Catalog {
                     let label = "there is no server of this name in the same catalog";
                     return Err(Box::new(source.mistake(span, title, label, None)).into());
                 }
+                let manifest = with_seeds(manifest, &files).map_err(|(name, why)| {
+                    let at = source.text().find(&name).unwrap_or(0);
+                    let title = "the server's manifest is not right";
+                    Box::new(source.mistake(at..at + name.len(), title, why, None))
+                })?;
                 servers.push(Server {
                     name: name.to_owned(),
                     folder: files,
@@ -218,6 +223,18 @@ fn unpacked(above: &Path) -> Result<PathBuf, CatalogError> {
 
 /// Names the content of a folder: the first 16 hexadecimal digits of a SHA-256 over the paths and bytes
 /// of its files.
+/// The manifest with its services' content read; else the service, and what is not right with it.
+fn with_seeds(mut manifest: Manifest, folder: &Path) -> Result<Manifest, (String, String)> {
+    let services = std::mem::take(&mut manifest.services);
+    for (name, spec) in services {
+        let spec = spec
+            .read(&name, folder)
+            .map_err(|why| (name.clone(), why))?;
+        manifest.services.insert(name, spec);
+    }
+    Ok(manifest)
+}
+
 fn digest(folder: &Dir<'_>) -> String {
     fn add(folder: &Dir<'_>, hasher: &mut Sha256) {
         for file in folder.files() {

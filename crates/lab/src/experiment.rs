@@ -11,6 +11,7 @@ use crate::contract::Contract;
 use crate::load_table::LoadTable;
 use crate::placement::{Placement, Sharing, allowed_cpus};
 use crate::requests::Folder;
+use crate::service::{ServiceSpec, ServiceSpecs};
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
 use crate::topology::Topology;
 use over::Unspoken;
@@ -69,6 +70,9 @@ pub struct ExperimentFile {
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub upstream: Option<Spanned<String>>,
+    /// Services that every server needs beside it, by name, such as `[services.postgres]`.
+    #[serde(default)]
+    pub services: ServiceSpecs,
     /// How CPUs are shared out between server and generator: `"split"`, half of them for each, or
     /// `"shared"`, all of them for both.
     #[serde(default)]
@@ -255,6 +259,10 @@ impl Experiment {
                 wrong(span, why, None)
             }
         })?;
+        let services = services(&file, folder, &wrong)?;
+        for entrant in &mut entrants {
+            (entrant.server.manifest.services).extend(services.clone());
+        }
         let published = match &file.published {
             None => None,
             Some(name) => {
@@ -300,8 +308,12 @@ impl Experiment {
 
     /// Placement of server, generator and upstream on this process's CPUs.
     pub fn placement(&self) -> Placement {
-        self.placement
-            .of(&Topology::here(), self.upstream.is_some())
+        let placement = (self.placement).of(&Topology::here(), self.upstream.is_some());
+        let needs = |entrant: &Entrant| !entrant.server.manifest.services.is_empty();
+        match !self.contract.services().is_empty() || self.entrants.iter().any(needs) {
+            true => placement.with_services(),
+            false => placement,
+        }
     }
 
     /// The trials in their order: each round has every cell once, in an order of its own
@@ -359,6 +371,25 @@ fn workers(text: &str, cpus: u32) -> Option<Vec<u32>> {
     }
     let kept = |&n: &u32| n <= EACH || n.is_power_of_two() || n == last;
     Some((first..=last).filter(kept).collect())
+}
+
+/// The services beside every server, with the content of their files.
+fn services(
+    file: &ExperimentFile,
+    folder: Folder<'_>,
+    wrong: &impl Fn(std::ops::Range<usize>, String, Option<String>) -> Mistake,
+) -> Result<ServiceSpecs, Mistake> {
+    let read = |(name, spec): (&String, &ServiceSpec)| {
+        let spec = match folder {
+            Folder::Disk(folder) => spec.clone().read(name, folder),
+            Folder::Program(_) if spec.seed.is_some() => {
+                Err("an experiment inside this program has the text of a seed, no file".into())
+            }
+            Folder::Program(_) => spec.clone().read(name, std::path::Path::new("")),
+        };
+        Ok((name.clone(), spec.map_err(|why| wrong(0..1, why, None))?))
+    };
+    file.services.iter().map(read).collect()
 }
 
 /// Returns the server behind gateways: `weather` requires one, and every other contract refuses it.

@@ -1,6 +1,7 @@
 //! `server.toml`: what a server is, how it is built and how it is started.
 
 use crate::contract::Contract;
+use crate::service::ServiceSpecs;
 use crate::source::{Mistake, Source};
 use prony_record::load::Protocol;
 use prony_record::{Span, inert};
@@ -76,6 +77,9 @@ pub struct Manifest {
     /// long.
     #[serde(default)]
     pub start_timeout: Option<Span>,
+    /// Services that it needs beside it, besides those of its contract.
+    #[serde(default, skip_serializing_if = "ServiceSpecs::is_empty")]
+    pub services: ServiceSpecs,
     /// Steps of the verification that its stack cannot pass, each with the reason. A check proves
     /// that it is still so, and reports name it.
     #[serde(default)]
@@ -156,6 +160,8 @@ pub struct Fill {
     pub cache: String,
     /// `{packages}`: its dependencies, each quoted for a shell.
     pub packages: String,
+    /// `{postgres}`, `{redis}` and others: the URL of each service, or its host and port.
+    pub services: BTreeMap<String, String>,
 }
 
 /// A command line that cannot be split or filled in.
@@ -166,7 +172,7 @@ pub enum CommandError {
     Split(String),
     /// An unknown placeholder.
     #[error(
-        "{{{0}}} is not a placeholder: there are {{build}}, {{src}}, {{deps}}, {{cache}}, {{packages}}, {{host}}, {{port}}, {{workers}}, {{cpus}}, {{contract}}, {{over}}, {{cert}}, {{key}}, {{docroot}}, {{upstream}} and {{prony}}"
+        "{{{0}}} is not a placeholder: there are {{build}}, {{src}}, {{deps}}, {{cache}}, {{packages}}, {{host}}, {{port}}, {{workers}}, {{cpus}}, {{contract}}, {{over}}, {{cert}}, {{key}}, {{docroot}}, {{upstream}}, {{prony}}, and the name of each service"
     )]
     Placeholder(String),
 }
@@ -213,13 +219,17 @@ impl Manifest {
                 "min must be at least 1, and max at least min".into(),
             );
         }
-        if let Err(error) = command(&this.run, &Fill::default()) {
+        let with = Fill {
+            services: this.known_services(),
+            ..Fill::default()
+        };
+        if let Err(error) = command(&this.run, &with) {
             return wrong_key("run", error.to_string());
         }
         let install = this.dependencies.as_ref().map(|wanted| &wanted.install);
         let env = this.env.values().chain(this.profile.env.values());
         for text in this.build.iter().chain(install).chain(env) {
-            if let Err(error) = fill(text, &Fill::default()) {
+            if let Err(error) = fill(text, &with) {
                 return wrong(text, error.to_string());
             }
         }
@@ -260,6 +270,16 @@ impl Manifest {
             true => &self.speaks,
             false => &[Protocol::Plain],
         }
+    }
+
+    /// Names of its services and of those of its contracts, with no URLs yet.
+    pub fn known_services(&self) -> BTreeMap<String, String> {
+        let contracts = self.contracts.iter().flat_map(|it| it.services());
+        let names = contracts.map(|(name, _)| name);
+        names
+            .chain(self.services.keys().cloned())
+            .map(|name| (name, String::new()))
+            .collect()
     }
 
     /// How long it may be idle before it answers.
@@ -340,7 +360,10 @@ pub fn fill(text: &str, with: &Fill) -> Result<String, CommandError> {
             "deps" => out.push_str(&with.deps),
             "cache" => out.push_str(&with.cache),
             "packages" => out.push_str(&with.packages),
-            _ => return Err(CommandError::Placeholder(word.to_owned())),
+            _ => match with.services.get(word) {
+                Some(value) => out.push_str(value),
+                None => return Err(CommandError::Placeholder(word.to_owned())),
+            },
         }
         rest = &inner[word.len() + 1..];
     }

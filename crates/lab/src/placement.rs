@@ -39,6 +39,9 @@ pub struct Placement {
     pub generator: Vec<usize>,
     /// The upstream's; empty when there is none.
     pub upstream: Vec<usize>,
+    /// Those of services beside the server; empty: they share the server's.
+    #[serde(default)]
+    pub services: Vec<usize>,
     /// Where all CPUs that it could choose from are in the machine.
     pub topology: Topology,
 }
@@ -62,8 +65,35 @@ impl Placement {
                 server,
                 generator,
                 upstream: Vec::new(),
+                services: Vec::new(),
                 topology: cpus.clone(),
             },
+        }
+    }
+
+    /// With services on a half of the generator's CPUs. A single one they leave to it, since what it measures would suffer,
+    /// and share the server's.
+    #[must_use]
+    pub fn with_services(mut self) -> Self {
+        if self.share(&self.server) {
+            return self;
+        }
+        let known = self
+            .generator
+            .iter()
+            .filter_map(|cpu| self.topology.get(*cpu));
+        let (services, generator) = halves(&cores(known));
+        if !services.is_empty() {
+            (self.services, self.generator) = (services, generator);
+        }
+        self
+    }
+
+    /// The CPUs of services beside the server.
+    pub fn for_services(&self) -> &[usize] {
+        match self.services.as_slice() {
+            [] => &self.server,
+            own => own,
         }
     }
 
@@ -88,6 +118,7 @@ impl Placement {
             server: all.clone(),
             generator: all.clone(),
             upstream: all,
+            services: Vec::new(),
             topology: cpus.clone(),
         }
     }
@@ -98,6 +129,7 @@ impl Placement {
             server: cpus.numbers(),
             generator: Vec::new(),
             upstream: Vec::new(),
+            services: Vec::new(),
             topology: cpus.clone(),
         }
     }
@@ -167,7 +199,13 @@ impl Placement {
 
     /// All CPUs that either of them uses, once each.
     pub fn all(&self) -> Vec<usize> {
-        let mut all = [&self.server[..], &self.generator, &self.upstream].concat();
+        let mut all = [
+            &self.server[..],
+            &self.generator,
+            &self.upstream,
+            &self.services,
+        ]
+        .concat();
         all.sort_unstable();
         all.dedup();
         all
@@ -239,6 +277,9 @@ impl std::fmt::Display for Placement {
             sorted.sort_unstable();
             list(&sorted)
         };
+        if !self.services.is_empty() {
+            write!(f, "services on CPU {}, ", list(&self.services))?;
+        }
         let generator = list(&self.generator);
         if self.share(&self.server) {
             write!(f, "server and generator share CPU {generator}")?;

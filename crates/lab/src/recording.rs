@@ -101,7 +101,7 @@ fn used(measured: &MeasuredTrial, placement: &Placement) -> f64 {
         return 0.0;
     }
     let generator = seen.generator.work_ns + seen.generator.spin_ns;
-    let ours = used.server_cpu_ns + used.upstream_cpu_ns + generator;
+    let ours = used.server_cpu_ns + used.upstream_cpu_ns + used.services_cpu_ns() + generator;
     ours as f64 / time
 }
 

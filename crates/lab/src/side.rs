@@ -5,7 +5,7 @@ use crate::builder::Built;
 use crate::catalog::Server;
 use crate::contract::Contract;
 use crate::experiment::Entrant;
-use crate::manifest::{Fill, Manifest, command};
+use crate::manifest::{CommandError, Manifest};
 use crate::tree::Attached;
 use prony_engine::Target;
 use prony_engine::protocol::h2::WINDOW;
@@ -143,7 +143,10 @@ impl Side {
             env = { HOST = "{host}", PORT = "{port}" }
         };
         let mut manifest: Manifest = text.try_into().expect("a constant manifest");
-        command(line, &Fill::default()).map_err(|error| error.to_string())?;
+        // Its placeholders are checked when its services are known.
+        if shlex::split(line).is_none_or(|words| words.is_empty()) {
+            return Err(CommandError::Split(line.to_owned()).to_string());
+        }
         line.clone_into(&mut manifest.run);
         let server = Server {
             // Files are called after it.

@@ -1,8 +1,11 @@
 //! How long a server that is starting is waited for: for as long as it gets on, which on a busy machine
 //! takes longer than on a quiet one.
 
+use crate::interrupt::Interrupt;
+use crate::process::Process;
 use crate::tree;
-use std::time::Duration;
+use prony_record::{Failure, Step};
+use std::time::{Duration, Instant};
 
 /// A server that is on a CPU, or waits for one, for less than this part of the time is idle, unless it waits for a disk. A
 /// runtime's housekeeping takes a hundredth or so.
@@ -85,6 +88,36 @@ impl Starting {
     /// later longer, for a machine may be so slow that each answer takes that long.
     pub(crate) fn patience(&self) -> Duration {
         (self.at / 4).clamp(Duration::from_millis(500), Duration::from_secs(5))
+    }
+}
+
+/// Waits until `probe`, which is given how long it may take, succeeds.
+///
+/// # Errors
+/// When the process ends or has been idle for `limit`, or the user interrupts it.
+pub(crate) fn wait_for(
+    process: &mut Process,
+    probe: &dyn Fn(Duration) -> Result<(), String>,
+    limit: Duration,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let (begun, mut starting) = (Instant::now(), Starting::new(limit));
+    loop {
+        if let Some(exit) = process.exited() {
+            let message = format!("it ended {exit} before it answered");
+            return Err(Failure::new(Step::Ready, message).with_output(process.output()));
+        }
+        let Err(error) = probe(starting.patience()) else {
+            return Ok(());
+        };
+        if interrupt.fired() {
+            return Err(Failure::new(Step::Ready, "interrupted"));
+        }
+        if let Some(why) = starting.look(begun.elapsed(), || activity(process.root())) {
+            let message = format!("{why}: {error}");
+            return Err(Failure::new(Step::Ready, message).with_output(process.output()));
+        }
+        std::thread::sleep(starting.pause());
     }
 }
 

@@ -422,7 +422,7 @@ impl Up<'_> {
         for (which, server) in all {
             let Some(server) = server else { continue };
             if let Some(exit) = server.exited() {
-                let message = format!("{which} ended {exit} under the load");
+                let message = format!("{which} {exit} under the load");
                 return Err(Failure::new(Step::Load, message).with_output(server.output()));
             }
         }

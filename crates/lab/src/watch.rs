@@ -1,15 +1,19 @@
 //! Watching a server while it is under load: CPU time and memory of its whole process tree, and
 //! the state of the machine, at the ends of the measurement and at every window in between.
 
+mod services;
+
 use crate::canary;
 use crate::host::{Watched, Watcher};
 use crate::machine::{CpuAccounts, TcpCounters, cpu_pressure};
 use crate::placement::Placement;
+use crate::service::ServiceRoot;
 use crate::spread;
 use crate::tree::{self, Root, Ticks};
 use prony_engine::{Nanos, clock};
 use prony_record::Resources;
 use serde::{Deserialize, Serialize};
+use services::WatchedService;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,12 +37,14 @@ pub struct ProcessSample {
 }
 
 /// Processes and port that are watched.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Roots {
     /// The server's processes.
     pub server: Root,
     /// Processes of its upstream; none: there is no upstream here.
     pub upstream: Option<Root>,
+    /// Services beside the server.
+    pub services: Vec<ServiceRoot>,
     /// The server's port.
     pub port: u16,
 }
@@ -121,7 +127,9 @@ fn watch(
     let Ok(WatchCommand::Measure { from, until }) = inbox.recv() else {
         return Watched::default();
     };
+    let mut services: Vec<_> = roots.services.iter().map(WatchedService::ask).collect();
     sleep_until(from);
+    services.iter_mut().for_each(WatchedService::begin);
     let mut observer = TreeObserver::on(roots.server);
     let mut behind = roots.upstream.map(TreeObserver::on);
     let mut behind_cpu = || behind.as_mut().map_or(0, |observer| observer.look().0.cpu);
@@ -167,6 +175,7 @@ fn watch(
         server_kernel_ns: kernel,
         wakeups: observer.wakeups().saturating_sub(wakeups),
         upstream_cpu_ns: behind_cpu().saturating_sub(behind_before),
+        services: services.into_iter().map(WatchedService::end).collect(),
         rss_peak_bytes: rss_peak,
         threads: most(|sample| sample.threads),
         processes: most(|sample| sample.processes),
@@ -288,6 +297,7 @@ mod tests {
             Roots {
                 server: Root::above(std::process::id() as libc::pid_t),
                 upstream: None,
+                services: Vec::new(),
                 port: 1,
             },
             placement,
@@ -322,6 +332,7 @@ mod tests {
         let roots = Roots {
             server: Root::above(1),
             upstream: None,
+            services: Vec::new(),
             port: 1,
         };
         let watch = ProcWatch::start(

@@ -74,7 +74,7 @@ pub use observation::Observation;
 pub use outcomes::Outcomes;
 pub use pool::Pool;
 pub use quic::Quic;
-pub use resources::Resources;
+pub use resources::{QueryCounts, Resources, ServiceCost, ServiceUse};
 pub use run::{RunFacts, RunStatus, Subject};
 pub use span::Span;
 pub use stages::Stage;

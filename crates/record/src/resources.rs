@@ -3,6 +3,7 @@
 use crate::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// CPU time below which the kernel's steps of 10 ms say nothing about its parts.
 const LEAST_COUNTED: Nanos = 50_000_000;
@@ -26,6 +27,9 @@ pub struct Resources {
     /// CPU time of its upstream's processes, in nanoseconds.
     #[serde(default)]
     pub upstream_cpu_ns: Nanos,
+    /// Resources of each service beside the server, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub services: BTreeMap<String, ServiceUse>,
     /// The largest sum of the processes' peak memory, in bytes.
     pub rss_peak_bytes: u64,
     /// The most threads of the server.
@@ -60,7 +64,129 @@ pub struct Resources {
     pub syn_retransmits: u64,
 }
 
+/// Resources that a service used, such as a database.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceUse {
+    /// Its program, version and the settings on which its speed depends.
+    pub what: String,
+    /// CPU time of its processes, in nanoseconds, in steps of 10 ms for those that ended meanwhile.
+    pub cpu_ns: Nanos,
+    /// The largest sum of its processes' peak memory, in bytes. Memory that several share counts for each.
+    pub rss_peak_bytes: u64,
+    /// Bytes that its processes had written to disks; null where the kernel does not say.
+    pub written_bytes: Option<u64>,
+    /// Work that it did for the server, as it counts itself; null where it does not.
+    pub queries: Option<QueryCounts>,
+}
+
+/// Work of a database while the server was measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QueryCounts {
+    /// Time between the two countings, in nanoseconds: a little longer than the measurement.
+    pub counted_ns: Nanos,
+    /// Executed statements, without those that begin or end transactions.
+    pub statements: u64,
+    /// Rows that statements returned or changed.
+    pub rows: u64,
+    /// Rows that were inserted, updated or deleted.
+    pub rows_written: u64,
+}
+
+/// Cost of a service per request of the server beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ServiceCost {
+    /// Name of the service.
+    pub name: String,
+    /// Its program, version and the settings on which its speed depends.
+    pub what: String,
+    /// CPU time per request, in nanoseconds.
+    pub cpu_ns: f64,
+    /// Statements per request; null where they are not counted.
+    pub statements: Option<f64>,
+    /// Rows that statements returned or changed, per request; null where they are not counted.
+    pub rows: Option<f64>,
+    /// Bytes written to disks per request; null where the kernel does not say.
+    pub written_bytes: Option<f64>,
+    /// The largest sum of its processes' peak memory, in bytes. Memory that several share counts for each.
+    pub rss_peak_bytes: u64,
+}
+
+impl ServiceUse {
+    /// Rate of a count, per second; None where nothing is counted.
+    fn rate(&self, of: fn(&QueryCounts) -> u64) -> Option<f64> {
+        let counts = self.queries.filter(|it| it.counted_ns > 0)?;
+        Some(of(&counts) as f64 * 1e9 / counts.counted_ns as f64)
+    }
+
+    /// Statements per second; None where they are not counted.
+    #[must_use]
+    pub fn statement_rate(&self) -> Option<f64> {
+        self.rate(|counts| counts.statements)
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.cpu_ns += other.cpu_ns;
+        self.rss_peak_bytes = self.rss_peak_bytes.max(other.rss_peak_bytes);
+        self.written_bytes = match (self.written_bytes, other.written_bytes) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+        self.queries = match (self.queries, other.queries) {
+            (Some(a), Some(b)) => Some(QueryCounts {
+                counted_ns: a.counted_ns + b.counted_ns,
+                statements: a.statements + b.statements,
+                rows: a.rows + b.rows,
+                rows_written: a.rows_written + b.rows_written,
+            }),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
 impl Resources {
+    /// CPU time of all services beside the server, in nanoseconds.
+    #[must_use]
+    pub fn services_cpu_ns(&self) -> Nanos {
+        self.services.values().map(|service| service.cpu_ns).sum()
+    }
+
+    /// Costs of each service, when `served` requests were served in a measurement of `measured_ns`. Watching and counting
+    /// take a moment longer than the measurement, so rates are divided. Empty when nothing was watched or served.
+    #[must_use]
+    pub fn service_costs(&self, served: f64, measured_ns: Nanos) -> Vec<ServiceCost> {
+        if self.watched_ns == 0 || served <= 0.0 {
+            return Vec::new();
+        }
+        let watched = measured_ns as f64 / self.watched_ns as f64 / served;
+        let counted = measured_ns as f64 / 1e9 / served;
+        let cost = |(name, used): (&String, &ServiceUse)| ServiceCost {
+            name: name.clone(),
+            what: used.what.clone(),
+            cpu_ns: used.cpu_ns as f64 * watched,
+            statements: used.statement_rate().map(|rate| rate * counted),
+            rows: used.rate(|counts| counts.rows).map(|rate| rate * counted),
+            written_bytes: used.written_bytes.map(|bytes| bytes as f64 * watched),
+            rss_peak_bytes: used.rss_peak_bytes,
+        };
+        self.services.iter().map(cost).collect()
+    }
+
+    /// CPU time of all services per request, in nanoseconds; None without services.
+    #[must_use]
+    pub fn services_cpu_per_request(&self, served: f64, measured_ns: Nanos) -> Option<f64> {
+        let costs = self.service_costs(served, measured_ns).into_iter();
+        costs.map(|cost| cost.cpu_ns).reduce(|a, b| a + b)
+    }
+
+    /// Statements of all services per request; None where none are counted.
+    #[must_use]
+    pub fn statements_per_request(&self, served: f64, measured_ns: Nanos) -> Option<f64> {
+        let costs = self.service_costs(served, measured_ns).into_iter();
+        costs
+            .filter_map(|cost| cost.statements)
+            .reduce(|a, b| a + b)
+    }
+
     /// CPUs that the server used on average; none when it was not watched.
     #[must_use]
     pub fn server_cpus(&self) -> Option<f64> {
@@ -101,6 +227,14 @@ impl Resources {
         self.server_kernel_ns += other.server_kernel_ns;
         self.wakeups += other.wakeups;
         self.upstream_cpu_ns += other.upstream_cpu_ns;
+        for (name, service) in &other.services {
+            match self.services.get_mut(name) {
+                Some(mine) => mine.merge(service),
+                None => {
+                    self.services.insert(name.clone(), service.clone());
+                }
+            }
+        }
         self.rss_peak_bytes = self.rss_peak_bytes.max(other.rss_peak_bytes);
         self.threads = self.threads.max(other.threads);
         self.processes = self.processes.max(other.processes);

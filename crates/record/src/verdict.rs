@@ -28,6 +28,11 @@ pub enum Quantity {
     /// Wake-ups of the server per request at the common rate. Neither better nor worse: it says whether
     /// CPU time and response times were measured in the same circumstances.
     Wakeups,
+    /// CPU time of services beside the server, such as a database, per request at the common rate, in nanoseconds.
+    ServiceCpu,
+    /// Statements that its database executed per request at the common rate. Neither better nor worse: it says where
+    /// the CPU time of both comes from.
+    Statements,
 }
 
 impl Quantity {
@@ -37,6 +42,9 @@ impl Quantity {
     /// Quantities that explain CPU time and response times, measured together with [`Cpu`](Self::Cpu). A duel neither
     /// ends for their sake nor divides its 5% of error among them.
     pub const PARTS: [Self; 3] = [Self::User, Self::Kernel, Self::Wakeups];
+
+    /// Quantities of services beside the server, measured together with [`Cpu`](Self::Cpu) and treated as its parts are.
+    pub const BESIDE: [Self; 2] = [Self::ServiceCpu, Self::Statements];
 
     /// The label of a row or a column of a table.
     #[must_use]
@@ -49,6 +57,8 @@ impl Quantity {
             Self::User => "user CPU/request",
             Self::Kernel => "kernel CPU/request",
             Self::Wakeups => "wake-ups/request",
+            Self::ServiceCpu => "service CPU/request",
+            Self::Statements => "statements/request",
         }
     }
 
@@ -63,6 +73,8 @@ impl Quantity {
             Self::User => "user CPU per request",
             Self::Kernel => "kernel CPU per request",
             Self::Wakeups => "wake-ups per request",
+            Self::ServiceCpu => "CPU of services per request",
+            Self::Statements => "statements per request",
         }
     }
 
@@ -77,6 +89,8 @@ impl Quantity {
             Self::User => "user",
             Self::Kernel => "kernel",
             Self::Wakeups => "wakeups",
+            Self::ServiceCpu => "service-cpu",
+            Self::Statements => "statements",
         }
     }
 
@@ -95,8 +109,10 @@ impl Quantity {
         match self {
             Self::Throughput => Unit::PerSecond,
             Self::P50 | Self::P99 => Unit::Nanoseconds,
-            Self::Cpu | Self::User | Self::Kernel => Unit::CpuNanosecondsPerRequest,
-            Self::Wakeups => Unit::Ratio,
+            Self::Cpu | Self::User | Self::Kernel | Self::ServiceCpu => {
+                Unit::CpuNanosecondsPerRequest
+            }
+            Self::Wakeups | Self::Statements => Unit::Ratio,
         }
     }
 }
@@ -130,6 +146,12 @@ pub struct Values {
     /// Wake-ups per request at the common rate.
     #[serde(default)]
     pub wakeups: Option<f64>,
+    /// CPU time of services beside it per request at the common rate, in nanoseconds; null without services.
+    #[serde(default)]
+    pub service_cpu: Option<f64>,
+    /// Statements that its database executed per request at the common rate; null where they are not counted.
+    #[serde(default)]
+    pub statements: Option<f64>,
     /// How much longer fixed work took on the server's CPU, right after the load at the common rate, than at its fastest.
     #[serde(default)]
     pub slowdown: Option<f64>,
@@ -173,6 +195,8 @@ impl Values {
             Quantity::User => self.user,
             Quantity::Kernel => self.kernel,
             Quantity::Wakeups => self.wakeups,
+            Quantity::ServiceCpu => self.service_cpu,
+            Quantity::Statements => self.statements,
         }
         .filter(|value| *value > 0.0)
     }
@@ -223,6 +247,9 @@ impl Values {
         self.kernel = share.map(|share| cpu * (1.0 - share));
         let served = seen.outcomes.finished() as f64 + seen.ends.all;
         self.wakeups = (served > 0.0).then(|| used.wakeups as f64 / served);
+        let measured = seen.durations.measured_ns;
+        self.service_cpu = used.services_cpu_per_request(served, measured);
+        self.statements = used.statements_per_request(served, measured);
         true
     }
 }
@@ -238,9 +265,9 @@ words! {
         Cheaper = "cheaper",
         /// More CPU time per request.
         MoreExpensive = "more expensive",
-        /// Fewer wake-ups per request, which is neither better nor worse.
+        /// Fewer wake-ups or statements per request, which is neither better nor worse.
         Fewer = "fewer",
-        /// More wake-ups per request.
+        /// More wake-ups or statements per request.
         More = "more",
         /// The interval lies within the equivalence margin: no difference above that.
         Same = "no difference",
@@ -254,12 +281,16 @@ impl Verdict {
     #[must_use]
     pub const fn of(found: Decision, quantity: Quantity) -> Self {
         match (found, quantity) {
-            (Decision::Better, Quantity::Cpu | Quantity::User | Quantity::Kernel) => Self::Cheaper,
-            (Decision::Worse, Quantity::Cpu | Quantity::User | Quantity::Kernel) => {
-                Self::MoreExpensive
-            }
-            (Decision::Better, Quantity::Wakeups) => Self::Fewer,
-            (Decision::Worse, Quantity::Wakeups) => Self::More,
+            (
+                Decision::Better,
+                Quantity::Cpu | Quantity::User | Quantity::Kernel | Quantity::ServiceCpu,
+            ) => Self::Cheaper,
+            (
+                Decision::Worse,
+                Quantity::Cpu | Quantity::User | Quantity::Kernel | Quantity::ServiceCpu,
+            ) => Self::MoreExpensive,
+            (Decision::Better, Quantity::Wakeups | Quantity::Statements) => Self::Fewer,
+            (Decision::Worse, Quantity::Wakeups | Quantity::Statements) => Self::More,
             (Decision::Better, _) => Self::Faster,
             (Decision::Worse, _) => Self::Slower,
             (Decision::Same, _) => Self::Same,
@@ -384,7 +415,7 @@ impl Bands {
         self
     }
 
-    /// Margin of one quantity, as a share; [`Quantity::PARTS`] have that of CPU time.
+    /// Margin of one quantity, as a share; [`Quantity::PARTS`] and [`Quantity::BESIDE`] have that of CPU time.
     #[must_use]
     pub fn of(&self, quantity: Quantity) -> f64 {
         self.0[Self::place(quantity)]
@@ -392,7 +423,11 @@ impl Bands {
 
     const fn place(quantity: Quantity) -> usize {
         match quantity {
-            Quantity::User | Quantity::Kernel | Quantity::Wakeups => Quantity::Cpu as usize,
+            Quantity::User
+            | Quantity::Kernel
+            | Quantity::Wakeups
+            | Quantity::ServiceCpu
+            | Quantity::Statements => Quantity::Cpu as usize,
             _ => quantity as usize,
         }
     }

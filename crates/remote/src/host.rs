@@ -588,7 +588,7 @@ impl Started for RemoteServer {
         match self.link.call(Call::Exited(self.up.number)) {
             Ok(Reply::Exited(exit)) => exit,
             Ok(_) => None,
-            Err(error) => Some(format!("with its machine: {error}")),
+            Err(error) => Some(format!("ended with its machine: {error}")),
         }
     }
 

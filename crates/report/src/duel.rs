@@ -71,6 +71,12 @@ pub fn text(report: &DuelReport, width: usize) -> String {
         figures(report).fit(width),
         verdicts(report, width)
     );
+    if let Some(table) = services(report) {
+        let _ = write!(out, "\n{}", table.fit(width));
+        for what in crate::services::described(report.sides.iter().flat_map(|it| &it.services)) {
+            let _ = writeln!(out, "{what}");
+        }
+    }
     if !report.requests.is_empty() {
         let _ = write!(out, "\n{}", by_name(report).fit(width));
     }
@@ -249,6 +255,13 @@ fn figures(report: &DuelReport) -> TextTable {
     table
 }
 
+/// Costs of the services beside each side; None where there are none.
+fn services(report: &DuelReport) -> Option<TextTable> {
+    let all = report.sides.iter();
+    let rows = all.flat_map(|side| side.services.iter().map(|cost| (side.name.as_str(), cost)));
+    crate::services::table("side", rows)
+}
+
 /// A table for each side but the first: how it compares with the first.
 fn verdicts(report: &DuelReport, width: usize) -> String {
     let Some((first, others)) = report.sides.split_first() else {
@@ -329,7 +342,7 @@ pub fn verdict(one: &Comparison) -> String {
 pub fn shown(quantity: Quantity, value: f64) -> String {
     match quantity {
         Quantity::Throughput => show::per(value),
-        Quantity::Wakeups => format!("{value:.3}"),
+        Quantity::Wakeups | Quantity::Statements => format!("{value:.3}"),
         _ => show::time(value),
     }
 }

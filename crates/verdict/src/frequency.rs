@@ -30,7 +30,10 @@ pub(crate) fn at_full_speed(
     side: usize,
     quantity: Quantity,
 ) -> Vec<Option<f64>> {
-    let is_time = matches!(quantity, Quantity::Cpu | Quantity::User | Quantity::Kernel);
+    let is_time = matches!(
+        quantity,
+        Quantity::Cpu | Quantity::User | Quantity::Kernel | Quantity::ServiceCpu
+    );
     let one = |values: &Values| {
         let value = values.of(quantity)?;
         match is_time {

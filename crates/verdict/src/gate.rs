@@ -30,6 +30,8 @@ pub enum Metric {
     User,
     /// The part of it in the kernel.
     Kernel,
+    /// CPU time of services beside the server, such as a database, per request.
+    ServiceCpu,
     /// The most memory of the server.
     Memory,
     /// The share of requests that failed.
@@ -39,12 +41,13 @@ pub enum Metric {
 }
 
 /// Metrics by name; percentiles are `p50`, `p99`, `p99.9` and so on.
-const NAMES: [(&str, Metric); 8] = [
+const NAMES: [(&str, Metric); 9] = [
     ("throughput", Metric::Throughput),
     ("max", Metric::Max),
     ("cpu", Metric::Cpu),
     ("user", Metric::User),
     ("kernel", Metric::Kernel),
+    ("service-cpu", Metric::ServiceCpu),
     ("memory", Metric::Memory),
     ("errors", Metric::Errors),
     ("capacity", Metric::Capacity),
@@ -81,16 +84,19 @@ impl Metric {
     /// bytes, or shares. Whether it may have none.
     const fn units(self) -> (&'static [(&'static str, f64)], bool) {
         match self {
-            Self::Percentile(_) | Self::Max | Self::Cpu | Self::User | Self::Kernel => {
-                (&TIMES, false)
-            }
+            Self::Percentile(_)
+            | Self::Max
+            | Self::Cpu
+            | Self::User
+            | Self::Kernel
+            | Self::ServiceCpu => (&TIMES, false),
             Self::Throughput | Self::Capacity => (&RATES, true),
             Self::Memory => (&SIZES, false),
             Self::Errors => (&[], true),
         }
     }
 
-    /// A quantity of a duel as a metric; none for wake-ups, which are neither good nor bad.
+    /// A quantity of a duel as a metric; none for wake-ups and statements, which are neither good nor bad.
     #[must_use]
     pub const fn of(quantity: Quantity) -> Option<Self> {
         Some(match quantity {
@@ -100,7 +106,8 @@ impl Metric {
             Quantity::Cpu => Self::Cpu,
             Quantity::User => Self::User,
             Quantity::Kernel => Self::Kernel,
-            Quantity::Wakeups => return None,
+            Quantity::ServiceCpu => Self::ServiceCpu,
+            Quantity::Wakeups | Quantity::Statements => return None,
         })
     }
 }

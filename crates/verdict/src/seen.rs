@@ -9,7 +9,7 @@ use crate::note::notes;
 use crate::sentence::sentences;
 use crate::why::Anatomy;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
-use prony_record::{CheckId, Design, Finding, Trial};
+use prony_record::{CheckId, Design, Finding, Resources, ServiceCost, Trial};
 use prony_stats::mean::mean;
 use prony_stats::sequential::Plan;
 use prony_stats::{Estimate, StatsError, Unit};
@@ -71,6 +71,9 @@ pub struct SideReport {
     pub memory: Option<Estimate>,
     /// Each quantity's mean over the rounds, with an ordinary 95% interval.
     pub figures: Vec<Figure>,
+    /// Costs of each service beside it per request, at the common rate in all rounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceCost>,
 }
 
 /// A quantity of a side.
@@ -82,12 +85,13 @@ pub struct Figure {
     pub value: Estimate,
 }
 
-/// Each quantity's mean over the rounds, for one side, and the parts of CPU time.
+/// Each quantity's mean over the rounds, for one side, with the parts of CPU time and what services used.
 #[must_use]
 pub fn figures(rounds: &[Vec<Values>], side: usize) -> Vec<Figure> {
     Quantity::ALL
         .into_iter()
         .chain(Quantity::PARTS)
+        .chain(Quantity::BESIDE)
         .filter_map(|quantity| {
             let values: Vec<f64> = rounds
                 .iter()
@@ -129,6 +133,9 @@ pub struct DuelObservations {
     pub failed: Vec<(u64, u64)>,
     /// The most memory of their processes, in bytes; 0 when unknown.
     pub memory: Vec<u64>,
+    /// Resources of each side at the common rate, with its requests that were served, and in how many nanoseconds; only
+    /// where services are beside it.
+    pub beside: Vec<(Resources, f64, u64)>,
     /// Requests per second at the common rate, of the last round.
     pub rate: Option<f64>,
     /// Checks that were raised, by side.
@@ -153,6 +160,7 @@ impl DuelObservations {
             failed: vec![(0, 0); names.len()],
             memory: vec![0; names.len()],
             measurements: vec![0; names.len()],
+            beside: vec![(Resources::default(), 0.0, 0); names.len()],
             names,
             ..Self::default()
         }
@@ -179,6 +187,12 @@ impl DuelObservations {
         let Some(seen) = trial.observation.as_ref().filter(|_| compared) else {
             return;
         };
+        if trial.load.rate.is_some() && !seen.resources.services.is_empty() {
+            let (used, served, measured) = &mut self.beside[side];
+            used.merge(&seen.resources);
+            *served += seen.outcomes.finished() as f64 + seen.ends.all;
+            *measured += seen.durations.measured_ns;
+        }
         by_name::add(&mut self.requests, (side, self.names.len()), trial);
         let ended = seen.outcomes.finished();
         self.failed[side].0 += ended - seen.outcomes.ok;
@@ -298,6 +312,10 @@ impl DuelObservations {
             rss_peak_bytes: self.memory[i],
             memory: memory(&self.rounds, i),
             figures: figures(&self.rounds, i),
+            services: {
+                let (used, served, measured) = &self.beside[i];
+                used.service_costs(*served, *measured)
+            },
         };
         Ok(DuelReport {
             run,

@@ -6,9 +6,10 @@
 use prony_record::verdict::{Comparison, Quantity, Verdict};
 
 /// The order of what a sentence begins with.
-const LEADS: [Quantity; 4] = [
+const LEADS: [Quantity; 5] = [
     Quantity::Throughput,
     Quantity::Cpu,
+    Quantity::ServiceCpu,
     Quantity::P50,
     Quantity::P99,
 ];

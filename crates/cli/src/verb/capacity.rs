@@ -16,8 +16,6 @@ use prony_lab::capacity::CapacityError;
 use prony_lab::duel::WINDOW;
 use prony_lab::event::Event;
 use prony_lab::interrupt::Interrupt;
-use prony_lab::placement::Placement;
-use prony_lab::topology::Topology;
 use prony_lab::trial::{Lab, Progress};
 use prony_record::service::CapacityReport;
 use prony_record::{Load, Spacing, Span, Subject};
@@ -63,7 +61,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<CommandEnd> {
         },
     };
     let (side, spec) = sides::one(places, one, elsewhere.as_ref())?;
-    let placement = Placement::split(&Topology::here());
+    let placement = sides::placement(std::slice::from_ref(&side), &spec.workload);
     let rig = rig(
         places,
         &interrupt,

@@ -17,8 +17,6 @@ use crate::place::on_signal;
 use display::DuelDisplay;
 use miette::{IntoDiagnostic, Result};
 use prony_lab::interrupt::Interrupt;
-use prony_lab::placement::Placement;
-use prony_lab::topology::Topology;
 use prony_lab::trial::Lab;
 use prony_notebook::{Notebook, RunId};
 use prony_pages::material::Material;
@@ -34,7 +32,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<CommandEnd> {
     args.apart.without_why(args.why.why)?;
     let elsewhere = args.apart.reach(sides::any_starts(args), false)?;
     let chosen = sides::choose(places, args, elsewhere.as_ref())?;
-    let placement = Placement::split(&Topology::here());
+    let placement = sides::placement(&chosen.sides, &chosen.spec.workload);
     let rig = rig(
         places,
         &interrupt,

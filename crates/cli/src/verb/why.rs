@@ -18,9 +18,7 @@ use prony_lab::duel::LoadSpec;
 use prony_lab::event::Event;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::pilot::survey;
-use prony_lab::placement::Placement;
 use prony_lab::side::Side;
-use prony_lab::topology::Topology;
 use prony_lab::trial::Lab;
 use prony_lab::why::{LENGTH, LocalAnatomist};
 use prony_report::why::WhyReport;
@@ -34,7 +32,7 @@ pub fn main(places: &Places, args: &Why) -> Result<CommandEnd> {
     let sources = args.origin.sources(&[])?;
     attach::fits(args)?;
     let (side, spec) = choose(places, args)?;
-    let placement = Placement::split(&Topology::here());
+    let placement = sides::placement(std::slice::from_ref(&side), &spec.workload);
     let rig = rig(
         places,
         &interrupt,

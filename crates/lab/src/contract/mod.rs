@@ -45,6 +45,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::service::{ServiceSpec, ServiceSpecs};
 pub use certificate::{Certificate, authority};
 pub use fixture::Fixture;
 pub use grpc_echo::PROTO as GRPC_ECHO;
@@ -161,6 +162,21 @@ impl Contract {
             self,
             Self::StaticFile | Self::Weather | Self::WeatherUpstream
         )
+    }
+
+    /// Services that its servers need.
+    #[must_use]
+    pub fn services(self) -> ServiceSpecs {
+        match self {
+            Self::Techempower => {
+                let spec = ServiceSpec {
+                    seed_text: Some(techempower::seed().to_owned()),
+                    ..ServiceSpec::default()
+                };
+                [("postgres".to_owned(), spec)].into()
+            }
+            _ => ServiceSpecs::new(),
+        }
     }
 
     /// Is it about HTTP, which is spoken over TLS and as HTTP/2 too?

@@ -142,7 +142,7 @@ impl Started for AttachedServer {
         // A load as given goes on when the process ends: another one may take its place, as with a supervisor.
         let process = (self.running.process).filter(|_| self.running.as_given.is_none());
         let gone = process.and_then(gone)?;
-        Some(format!("({gone})"))
+        Some(format!("ended ({gone})"))
     }
 
     fn output(&self) -> String {

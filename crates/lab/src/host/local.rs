@@ -13,8 +13,9 @@ use crate::manifest::{CommandError, Fill, command, fill};
 use crate::placement::{Placement, list};
 use crate::port::Port;
 use crate::process::{Launch, Process};
+use crate::service::{Services, Site};
 use crate::side::{Candidate, Role, Running};
-use crate::starting::{Starting, activity};
+use crate::starting::wait_for;
 use crate::watch::{ProcWatch, Roots};
 use crate::workload::Workload;
 use prony_engine::{Nanos, Target, descriptors};
@@ -112,8 +113,6 @@ impl LocalHost {
         // descriptors be taken for the server's fault.
         descriptors::reserve(VERIFIER_CONNECTIONS * if over.is_tls() { THROUGH_RELAY } else { 1 })
             .map_err(|error| cannot(&error))?;
-        let fixture = Fixture::set_up_at(contract, &self.scratch, upstream.map(|it| it.own))
-            .map_err(|error| cannot(&error))?;
         let (addr, port) = address(at)?;
         let place = ServerEndpoint::new(addr, (over, key), &self.scratch)
             .map_err(|error| cannot(&error))?;
@@ -122,6 +121,21 @@ impl LocalHost {
             Role::Server => &self.placement.server,
             Role::Upstream => &self.placement.upstream,
         };
+        let mut specs = contract.services();
+        specs.extend(server.manifest.services.clone());
+        let site = Site {
+            prony: &self.prony,
+            cache: self.builder.cache(),
+            cpus: self.placement.for_services(),
+            interrupt: &self.interrupt,
+            folder: &built.src,
+        };
+        let services = Services::start(&specs, site)?;
+        let mut fixture = Fixture::set_up_at(contract, &self.scratch, upstream.map(|it| it.own))
+            .map_err(|error| cannot(&error))?;
+        if let Some(database) = services.database() {
+            fixture = fixture.with_database(database);
+        }
         let with = Fill {
             build: built.build.display().to_string(),
             src: built.src.display().to_string(),
@@ -141,13 +155,25 @@ impl LocalHost {
                 .map(|it| it.told)
                 .or_else(|| fixture.upstream())
                 .map_or_else(String::new, |addr| addr.to_string()),
+            services: services.placeholders(),
             ..Fill::default()
         };
         let line = command(&server.manifest.run, &with).map_err(started)?;
+        // With the names of services: their URLs have passwords, and differ from start to start.
+        let shown = Fill {
+            services: with
+                .services
+                .keys()
+                .map(|name| (name.clone(), format!("{{{name}}}")))
+                .collect(),
+            ..with.clone()
+        };
+        let shown = command(&server.manifest.run, &shown).map_err(started)?;
         let mut env = BTreeMap::new();
         for (name, value) in &server.manifest.env {
             env.insert(name.clone(), fill(value, &with).map_err(started)?);
         }
+        env.extend(services.env());
         let launch = Launch {
             command: line.clone(),
             env,
@@ -173,7 +199,7 @@ impl LocalHost {
             .map_err(|error| Failure::new(Step::Start, format!("`{}`: {error}", line.join(" "))))?;
         let limit = server.manifest.start_timeout();
         let probe = |patience| place.probe(contract, patience);
-        self.wait_for(&mut process, &probe, limit)?;
+        wait_for(&mut process, &probe, limit, &self.interrupt)?;
         let ready = begun.elapsed();
         let container = container.map(|it| {
             let first = it.pid().ok_or_else(|| {
@@ -185,43 +211,19 @@ impl LocalHost {
             Ok::<_, Failure>((it, first))
         });
         Ok(SpawnedServer {
-            paused: None,
+            paused: Vec::new(),
+            lost: String::new(),
             container: container.transpose()?,
             process,
+            services,
             _cleanup: cleanup,
             _port: port,
             place,
-            command: line,
+            command: shown,
             ready,
             fixture,
             expected_failures: who.expected_failures().clone(),
         })
-    }
-
-    fn wait_for(
-        &self,
-        process: &mut Process,
-        probe: &dyn Fn(Duration) -> Result<(), String>,
-        limit: Duration,
-    ) -> Result<(), Failure> {
-        let (begun, mut starting) = (Instant::now(), Starting::new(limit));
-        loop {
-            if let Some(exit) = process.exited() {
-                let message = format!("it ended {exit} before it answered");
-                return Err(Failure::new(Step::Ready, message).with_output(process.output()));
-            }
-            let Err(error) = probe(starting.patience()) else {
-                return Ok(());
-            };
-            if self.interrupt.fired() {
-                return Err(Failure::new(Step::Ready, "interrupted"));
-            }
-            if let Some(why) = starting.look(begun.elapsed(), || activity(process.root())) {
-                let message = format!("{why}: {error}");
-                return Err(Failure::new(Step::Ready, message).with_output(process.output()));
-            }
-            std::thread::sleep(starting.pause());
-        }
     }
 
     /// Starts a server, verifies it thoroughly, and stops it.
@@ -319,6 +321,7 @@ impl Host for LocalHost {
         let roots = Roots {
             server: root,
             upstream: upstream.and_then(Started::root),
+            services: server.services(),
             port: match server.target() {
                 Target::Tcp(address) => address.port(),
                 // Connections are found by their port.

@@ -13,6 +13,7 @@ use crate::builder::{BuildError, Built};
 use crate::catalog::Server;
 use crate::contract::Depth;
 use crate::placement::Placement;
+use crate::service::ServiceRoot;
 use crate::side::{Candidate, HttpStreams, Running};
 use crate::tree::{Root, cpu_time};
 use crate::watch::ProcessSample;
@@ -130,10 +131,16 @@ pub trait Started: Any {
     /// Lets its processes go on, if they are stopped.
     fn resume(&mut self);
 
-    /// How it ended, if it did: `with status 1`, `by signal 9`.
+    /// How it ended or lost a service, if it did, as words that follow its name: `ended with status 1`, `lost its
+    /// postgres, which ended by signal 9`.
     fn exited(&mut self) -> Option<String>;
 
-    /// The end of what it printed.
+    /// Its services, to be watched; none where they run on another machine.
+    fn services(&self) -> Vec<ServiceRoot> {
+        Vec::new()
+    }
+
+    /// The end of what it printed; what a service printed that it has lost.
     fn output(&self) -> String;
 
     /// Ends it and everything that it has started; leaves alone what another program has started.
@@ -190,7 +197,8 @@ impl Watched {
         let used = &self.resources;
         let time = (used.watched_ns as f64 * self.cpus as f64).max(1.0);
         let generator = if self.apart { 0 } else { generator };
-        let ours = used.server_cpu_ns + used.upstream_cpu_ns + generator;
+        let beside = used.upstream_cpu_ns + used.services_cpu_ns();
+        let ours = used.server_cpu_ns + beside + generator;
         Resources {
             others_busy: self.all_cpus_busy.saturating_sub(ours) as f64 / time,
             stolen: self.stolen as f64 / time,

@@ -9,6 +9,7 @@ use crate::paused::Paused;
 use crate::port::Port;
 use crate::process::Process;
 use crate::relay::Relay;
+use crate::service::{ServiceRoot, Services};
 use crate::tree::Root;
 use prony_engine::protocol::{h2, h3, tls};
 use prony_engine::{Dialogue, Nanos, Target, clock};
@@ -23,10 +24,12 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct SpawnedServer {
     /// While it rests. Before `process`: what is stopped goes on before it is ended.
-    pub(super) paused: Option<Paused>,
+    pub(super) paused: Vec<Paused>,
     /// Container of the server, and the first process in it. Before `process`: it is stopped first.
     pub(super) container: Option<(container::Running, libc::pid_t)>,
     pub(super) process: Process,
+    /// After `process`: they end when nothing asks them any longer.
+    pub(super) services: Services,
     /// After `process`: runs when that has ended.
     pub(super) _cleanup: Option<AtEnd>,
     /// None: it was told where to listen. After `process`: given back when that has ended.
@@ -36,6 +39,8 @@ pub struct SpawnedServer {
     pub(super) ready: Duration,
     pub(super) fixture: Fixture,
     pub(super) expected_failures: BTreeMap<String, String>,
+    /// Last words of a service that ended by itself.
+    pub(super) lost: String,
 }
 
 /// Where a server listens, and how it is spoken to there.
@@ -192,6 +197,10 @@ impl SpawnedServer {
 
     /// Adds to a failure how the server ended, if it did, and the end of what it printed.
     fn failure(&mut self, step: Step, what: String) -> Failure {
+        // A server fails in many ways without its database: that is the cause then.
+        if let Some((lost, output)) = self.services.ended() {
+            return Failure::new(step, format!("it {lost}: {what}")).with_output(output);
+        }
         let message = match self.process.exited() {
             Some(exit) => format!("{what} (the server ended {exit})"),
             None => what,
@@ -273,19 +282,36 @@ impl Started for SpawnedServer {
 
     fn pause(&mut self) {
         let supervisor = self.process.root();
-        self.paused = (self.root()).and_then(|root| Paused::new(root, supervisor));
+        let own = self.root().and_then(|root| Paused::new(root, supervisor));
+        let services = self.services.roots();
+        let services = services
+            .iter()
+            .filter_map(|it| Paused::new(it.root, it.root.pid));
+        self.paused = own.into_iter().chain(services).collect();
     }
 
     fn resume(&mut self) {
-        self.paused = None;
+        self.paused.clear();
     }
 
     fn exited(&mut self) -> Option<String> {
-        self.process.exited().map(ToOwned::to_owned)
+        if let Some((lost, output)) = self.services.ended() {
+            self.lost = output;
+            return Some(lost);
+        }
+        let exit = self.process.exited()?;
+        Some(format!("ended {exit}"))
     }
 
     fn output(&self) -> String {
-        self.process.output()
+        match self.lost.as_str() {
+            "" => self.process.output(),
+            lost => lost.to_owned(),
+        }
+    }
+
+    fn services(&self) -> Vec<ServiceRoot> {
+        self.services.roots()
     }
 
     fn stop(self: Box<Self>) {

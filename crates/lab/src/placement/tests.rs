@@ -25,6 +25,7 @@ fn halves() {
             server: vec![0],
             generator: vec![1],
             upstream: vec![],
+            services: vec![],
         }
     );
     assert_eq!(
@@ -34,6 +35,7 @@ fn halves() {
             server: vec![0],
             generator: vec![1, 2],
             upstream: vec![],
+            services: vec![],
         }
     );
     assert_eq!(
@@ -47,6 +49,23 @@ fn halves() {
         (shared.server.len(), shared.pinned(), shared.co_located()),
         (2, &[][..], true)
     );
+}
+
+#[test]
+fn services_take_from_a_generator_that_has_enough() {
+    let on = |cpus: &[usize]| Placement::split(&Topology::unknown(cpus)).with_services();
+    let two = on(&[0, 1]);
+    assert_eq!((two.for_services(), two.pinned()), (&[0][..], &[1][..]));
+    assert_eq!(two.to_string(), "server on CPU 0, generator on CPU 1");
+    let four = on(&[0, 1, 2, 3]);
+    assert_eq!((four.for_services(), four.pinned()), (&[2][..], &[3][..]));
+    assert_eq!(
+        four.to_string(),
+        "services on CPU 2, server on CPU 0,1, generator on CPU 3"
+    );
+    assert_eq!(four.all(), [0, 1, 2, 3]);
+    let shared = Placement::shared(&Topology::unknown(&[0, 1, 2, 3]));
+    assert_eq!(shared.clone().with_services(), shared);
 }
 
 #[test]

@@ -1,3 +1,432 @@
-//! Services that servers need, such as a database.
+//! Services: databases, and whatever else a server needs beside it, started anew for each of its starts.
 
+mod account;
 pub mod database;
+mod postgres;
+mod redis;
+mod template;
+
+use crate::interrupt::Interrupt;
+use crate::leftovers::Scratch;
+use crate::manifest::{Fill, command};
+use crate::port::Port;
+use crate::process::{Launch, Process};
+use crate::starting;
+use crate::tree::Root;
+use database::Database;
+use prony_record::{Failure, Step};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a service may be idle before it is ready.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A service that a server needs. `postgres`, `redis` and `valkey` are known by their names; any other has a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceSpec {
+    /// File with its content: SQL for postgres, a command per line for redis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<PathBuf>,
+    /// The same as text, instead of a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed_text: Option<String>,
+    /// Command line that starts it, with `{port}` where the port goes, and `{host}` where the address goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// How it shows that it is ready: `tcp` accepts a connection (unless said otherwise), `http:/PATH` answers with a
+    /// status below 400, and anything else is a shell command that succeeds; PORT and HOST are set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
+}
+
+/// Services of a server, by name.
+pub type ServiceSpecs = BTreeMap<String, ServiceSpec>;
+
+/// A kind of service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Postgres,
+    Redis,
+    Command,
+}
+
+impl Kind {
+    fn named(name: &str) -> Self {
+        match name {
+            "postgres" => Self::Postgres,
+            "redis" | "valkey" => Self::Redis,
+            _ => Self::Command,
+        }
+    }
+}
+
+impl ServiceSpec {
+    /// Checks it under this name, and reads its file, which is seen from `folder`.
+    ///
+    /// # Errors
+    /// What is not right, in words.
+    pub fn read(mut self, name: &str, folder: &Path) -> Result<Self, String> {
+        let taken =
+            |name: &str| crate::manifest::fill(&format!("{{{name}}}"), &Fill::default()).is_ok();
+        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_lowercase()) || taken(name) {
+            return Err(format!(
+                "{name:?} is no name of a service: small letters, and no other placeholder's name"
+            ));
+        }
+        match (Kind::named(name), &self.command) {
+            (Kind::Command, None) => {
+                return Err(format!(
+                    "service {name} needs a command line that starts it; postgres, redis and valkey are known"
+                ));
+            }
+            (Kind::Command, Some(line)) => {
+                if self.seed.is_some() || self.seed_text.is_some() {
+                    return Err(format!("service {name} has a command: it takes no seed"));
+                }
+                command(line, &Fill::default()).map_err(|error| error.to_string())?;
+            }
+            (_, Some(_)) => return Err(format!("{name} is started by prony: it takes no command")),
+            (_, None) if self.ready.is_some() => {
+                return Err(format!("{name} is known to be ready by itself"));
+            }
+            (_, None) => {}
+        }
+        if let Some(file) = self.seed.take() {
+            if self.seed_text.is_some() {
+                return Err(format!("service {name}: either a file or a text"));
+            }
+            let path = folder.join(&file);
+            let text = std::fs::read_to_string(&path);
+            self.seed_text = Some(text.map_err(|error| format!("{}: {error}", path.display()))?);
+        }
+        Ok(self)
+    }
+}
+
+/// Where services run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Site<'a> {
+    /// File of this program, which is the supervisor too.
+    pub prony: &'a Path,
+    /// For templates of content.
+    pub cache: &'a Path,
+    /// CPUs of the services.
+    pub cpus: &'a [usize],
+    /// Ends the waiting for one that is starting.
+    pub interrupt: &'a Interrupt,
+    /// Where command lines are run.
+    pub folder: &'a Path,
+}
+
+/// Where one service runs.
+struct Place<'a> {
+    site: Site<'a>,
+    port: u16,
+}
+
+/// How a service shows that it is ready.
+enum Ready<'a> {
+    /// A connection is accepted.
+    Tcp,
+    /// A path is answered with a status below 400.
+    Http(&'a str),
+    /// A shell command succeeds.
+    Shell(&'a str),
+    /// A client of its kind is answered.
+    Asked(&'a dyn Fn() -> Result<(), String>),
+}
+
+impl<'a> Ready<'a> {
+    fn of(text: Option<&'a str>) -> Self {
+        match text {
+            None | Some("tcp") => Self::Tcp,
+            Some(text) => match text.strip_prefix("http:") {
+                Some(path) => Self::Http(path),
+                None => Self::Shell(text),
+            },
+        }
+    }
+
+    fn probe(&self, port: u16, patience: Duration) -> Result<(), String> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let text = |error: std::io::Error| error.to_string();
+        match self {
+            Self::Tcp => TcpStream::connect_timeout(&address, patience)
+                .map(drop)
+                .map_err(text),
+            Self::Http(path) => {
+                let status = status_of(address, path, patience).map_err(text)?;
+                match status {
+                    Some(status) if status < 400 => Ok(()),
+                    Some(status) => Err(format!("{path} is answered with {status}")),
+                    None => Err(format!("{path} is answered with no HTTP")),
+                }
+            }
+            Self::Shell(line) => {
+                let status = Command::new("sh")
+                    .args(["-c", line])
+                    .env("PORT", port.to_string())
+                    .env("HOST", address.ip().to_string())
+                    .stdin(Stdio::null())
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::null())
+                    .status();
+                match status.map_err(text)? {
+                    status if status.success() => Ok(()),
+                    status => Err(format!("`{line}` failed ({status})")),
+                }
+            }
+            Self::Asked(ask) => ask(),
+        }
+    }
+}
+
+/// Status of an answer to GET, over a connection of its own.
+fn status_of(address: SocketAddr, path: &str, patience: Duration) -> std::io::Result<Option<u16>> {
+    let mut stream = TcpStream::connect_timeout(&address, patience)?;
+    stream.set_read_timeout(Some(patience))?;
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    )?;
+    let mut head = Vec::new();
+    stream.take(32).read_to_end(&mut head)?;
+    let head = String::from_utf8_lossy(&head);
+    let status = head.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5));
+    Ok(status.and_then(|status| status.parse().ok()))
+}
+
+impl Place<'_> {
+    /// Starts a process and waits until it is ready.
+    fn launch(
+        &self,
+        line: &[String],
+        log: &Path,
+        folder: &Path,
+        ready: &Ready<'_>,
+    ) -> Result<Process, Failure> {
+        let (site, host) = (self.site, Ipv4Addr::LOCALHOST.to_string());
+        let env = [("HOST", host), ("PORT", self.port.to_string())];
+        let launch = Launch {
+            command: line.to_vec(),
+            env: env.map(|(name, value)| (name.to_owned(), value)).into(),
+            cpus: site.cpus.to_vec(),
+            folder: folder.to_owned(),
+            log: log.to_owned(),
+        };
+        let mut process = Process::start(site.prony, &launch)
+            .map_err(|error| Failure::new(Step::Start, format!("`{}`: {error}", line.join(" "))))?;
+        let probe = |patience| ready.probe(self.port, patience);
+        starting::wait_for(&mut process, &probe, START_TIMEOUT, site.interrupt)?;
+        Ok(process)
+    }
+}
+
+/// A service that has been started.
+struct ServedBy {
+    what: String,
+    url: String,
+    env: Vec<(&'static str, String)>,
+    database: Option<Arc<dyn Database>>,
+    process: Process,
+    scratch: Option<Scratch>,
+}
+
+/// A service that runs. Dropping it ends it and removes its data.
+#[derive(Debug)]
+struct Service {
+    name: String,
+    what: String,
+    url: String,
+    env: Vec<(String, String)>,
+    database: Option<Arc<dyn Database>>,
+    process: Process,
+    /// After `process`, which uses it.
+    _scratch: Option<Scratch>,
+    /// After `process`: given back when that has ended.
+    _port: Port,
+}
+
+/// What is watched of a service.
+#[derive(Debug, Clone)]
+pub struct ServiceRoot {
+    /// Name of the service.
+    pub name: String,
+    /// Its program, version and settings, in a line.
+    pub what: String,
+    /// The process above its own.
+    pub root: Root,
+    /// Its database, if it counts what it does.
+    pub database: Option<Arc<dyn Database>>,
+}
+
+/// The services of a server. Dropping them ends them.
+#[derive(Debug, Default)]
+pub struct Services {
+    all: Vec<Service>,
+}
+
+impl Services {
+    /// Starts all of them, one after the other.
+    ///
+    /// # Errors
+    /// When one cannot be started: its name, and why.
+    pub(crate) fn start(specs: &ServiceSpecs, site: Site<'_>) -> Result<Self, Failure> {
+        let mut all = Vec::new();
+        for (name, spec) in specs {
+            let service = Service::start(name, spec, site).map_err(|failure| Failure {
+                message: format!("service {name}: {}", failure.message),
+                step: Step::Start,
+                ..failure
+            })?;
+            all.push(service);
+        }
+        Ok(Self { all })
+    }
+
+    /// Values of the placeholders that are called as they are: URLs, or host and port.
+    pub(crate) fn placeholders(&self) -> BTreeMap<String, String> {
+        let each = self.all.iter();
+        each.map(|it| (it.name.clone(), it.url.clone())).collect()
+    }
+
+    /// Variables by which a server finds them.
+    pub(crate) fn env(&self) -> impl Iterator<Item = (String, String)> {
+        self.all.iter().flat_map(|it| it.env.clone())
+    }
+
+    /// The first that has ended: the loss, as words that follow the server's name, and the service's last words.
+    pub(crate) fn ended(&mut self) -> Option<(String, String)> {
+        self.all.iter_mut().find_map(|it| {
+            let exit = it.process.exited()?.to_owned();
+            let lost = format!("lost its {}, which ended {exit}", it.name);
+            Some((lost, it.process.output()))
+        })
+    }
+
+    /// What is watched of each.
+    pub(crate) fn roots(&self) -> Vec<ServiceRoot> {
+        let root = |it: &Service| ServiceRoot {
+            name: it.name.clone(),
+            what: it.what.clone(),
+            root: Root::above(it.process.root()),
+            database: it.database.clone(),
+        };
+        self.all.iter().map(root).collect()
+    }
+
+    /// The database that can be asked, if there is one.
+    pub(crate) fn database(&self) -> Option<Arc<dyn Database>> {
+        self.all.iter().find_map(|it| it.database.clone())
+    }
+}
+
+impl Service {
+    fn start(name: &str, spec: &ServiceSpec, site: Site<'_>) -> Result<Self, Failure> {
+        let port = Port::free().map_err(|error| Failure::new(Step::Start, error.to_string()))?;
+        let place = Place {
+            site,
+            port: port.number(),
+        };
+        let seed = spec.seed_text.as_deref().unwrap_or("");
+        let served = match Kind::named(name) {
+            Kind::Postgres => postgres::Postgres::find()?.start(seed, &place)?,
+            Kind::Redis => redis::Redis::find(name)?.start(seed, &place)?,
+            Kind::Command => by_command(spec, &place)?,
+        };
+        // Of two databases, each is found by its name.
+        let url = (format!("{}_URL", name.to_uppercase()), served.url.clone());
+        let own = served
+            .env
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value));
+        Ok(Self {
+            name: name.to_owned(),
+            what: served.what,
+            url: served.url,
+            env: own.chain([url]).collect(),
+            database: served.database,
+            process: served.process,
+            _scratch: served.scratch,
+            _port: port,
+        })
+    }
+}
+
+/// Starts the service that a command line is.
+fn by_command(spec: &ServiceSpec, place: &Place<'_>) -> Result<ServedBy, Failure> {
+    let line = spec.command.as_deref().unwrap_or_default();
+    let with = Fill {
+        host: Ipv4Addr::LOCALHOST.to_string(),
+        port: place.port,
+        ..Fill::default()
+    };
+    let words =
+        command(line, &with).map_err(|error| Failure::new(Step::Start, error.to_string()))?;
+    let scratch = template::scratch(&account::Account::Own)?;
+    let ready = Ready::of(spec.ready.as_deref());
+    let log = scratch.path().join("log");
+    Ok(ServedBy {
+        what: line.to_owned(),
+        url: format!("127.0.0.1:{}", place.port),
+        env: Vec::new(),
+        database: None,
+        process: place.launch(&words, &log, place.site.folder, &ready)?,
+        scratch: Some(scratch),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &str, spec: ServiceSpec) -> Result<ServiceSpec, String> {
+        spec.read(name, Path::new("."))
+    }
+
+    #[test]
+    fn a_service_that_is_not_known_needs_a_command() {
+        let plain = ServiceSpec::default;
+        let by = |line: &str| ServiceSpec {
+            command: Some(line.into()),
+            ..ServiceSpec::default()
+        };
+        assert!(read("postgres", plain()).is_ok());
+        assert!(read("valkey", plain()).is_ok());
+        assert!(read("queue", by("./queue {port}")).is_ok());
+        for (name, spec, why) in [
+            ("queue", plain(), "needs a command line"),
+            ("postgres", by("x"), "takes no command"),
+            ("port", by("x"), "no name of a service"),
+            ("Queue", by("x"), "no name of a service"),
+            ("queue", by("./queue '{port}"), "not a command line"),
+            ("queue", by("./queue {prot}"), "is not a placeholder"),
+        ] {
+            let error = read(name, spec).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_seed_is_read_once() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.sql"), "select 1;").unwrap();
+        let seeded = |file: &str| ServiceSpec {
+            seed: Some(file.into()),
+            ..ServiceSpec::default()
+        };
+        let spec = seeded("a.sql").read("postgres", folder.path()).unwrap();
+        assert_eq!(spec.seed_text.as_deref(), Some("select 1;"));
+        assert_eq!(spec.clone().read("postgres", folder.path()), Ok(spec));
+        let error = seeded("b.sql").read("postgres", folder.path()).unwrap_err();
+        assert!(error.contains("b.sql: No such file"), "{error}");
+    }
+}

@@ -84,7 +84,12 @@ fn explained(one: &Comparison, own_code: Option<Verdict>, seen: PerRequest) -> b
         }
         Quantity::P50 | Quantity::P99 => (1.0 / SMALL..=SMALL).contains(&ratio),
         // The kernel's part is what wake-ups cost: it is shown as it is.
-        Quantity::User | Quantity::Kernel | Quantity::Wakeups | Quantity::Throughput => false,
+        Quantity::User
+        | Quantity::Kernel
+        | Quantity::Wakeups
+        | Quantity::ServiceCpu
+        | Quantity::Statements
+        | Quantity::Throughput => false,
     };
     batches && !does_less && small
 }

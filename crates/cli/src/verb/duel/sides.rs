@@ -18,7 +18,9 @@ use prony_lab::contract::Contract;
 use prony_lab::duel::LoadSpec;
 use prony_lab::host::Host;
 use prony_lab::manifest::on_path;
+use prony_lab::placement::Placement;
 use prony_lab::side::{Role, Side, What};
+use prony_lab::topology::Topology;
 use prony_lab::workload::Workload;
 use prony_record::load::Protocol;
 use prony_record::{Failure, Load};
@@ -158,7 +160,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
     protocol_options.speak(&mut sides);
     number_doubles(&mut sides);
     // With the names that they have now.
-    args.around.put(&mut sides);
+    args.around.put(&mut sides)?;
     let given = Given {
         no_pause: args.no_pause,
         other_rates: args.cpu_rates,
@@ -185,6 +187,21 @@ fn spec(
         workload,
         given,
     })
+}
+
+/// CPUs of these sides, of services beside them, and of the generator.
+pub fn placement(sides: &[Side], workload: &Workload) -> Placement {
+    let halves = Placement::split(&Topology::here());
+    let needs = |side: &Side| match &side.what {
+        What::Started { server, .. } => {
+            !server.manifest.services.is_empty() || !workload.contract().services().is_empty()
+        }
+        What::Running(_) => false,
+    };
+    match sides.iter().any(needs) {
+        true => halves.with_services(),
+        false => halves,
+    }
 }
 
 /// The same server may be there twice, to show how far it differs from itself: `it` and `it (2)`.
@@ -229,7 +246,7 @@ pub fn one(
     let word = (0, args.server);
     let mut side = side(word, &args.protocol_options, &workload, &catalog, &site)?;
     side.name = names::alone(&side.name);
-    args.around.put(std::slice::from_mut(&mut side));
+    args.around.put(std::slice::from_mut(&mut side))?;
     args.protocol_options.speak(std::slice::from_mut(&mut side));
     let sides = std::slice::from_ref(&side);
     let load = (args.load, args.given);

@@ -253,7 +253,7 @@ fn start(
     }
     while !interrupt.fired() {
         if let Some(exit) = running.exited() {
-            return Err(miette!("{name} ended {exit}\n{}", running.output()));
+            return Err(miette!("{name} {exit}\n{}", running.output()));
         }
         std::thread::sleep(Duration::from_millis(50));
     }

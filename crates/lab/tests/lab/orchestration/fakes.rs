@@ -388,7 +388,7 @@ impl Started for FakeServer {
     fn exited(&mut self) -> Option<String> {
         self.fails_at(Step::Load)
             .err()
-            .map(|_| "by signal 9".into())
+            .map(|_| "ended by signal 9".into())
     }
 
     fn output(&self) -> String {

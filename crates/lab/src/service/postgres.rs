@@ -1,0 +1,477 @@
+//! PostgreSQL: a cluster of its own for each start of a server.
+
+use super::account::Account;
+use super::database::{Counts, Database};
+use super::{Place, Ready, ServedBy, template};
+use crate::manifest::on_path;
+use crate::process::Process;
+use prony_record::{Failure, Step};
+use rand::RngExt;
+use rand::distr::Alphanumeric;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Major versions that work.
+const VERSIONS: std::ops::RangeInclusive<u32> = 13..=18;
+/// Where packages put the programs, a folder per major version.
+const PACKAGED: [&str; 2] = ["/usr/lib/postgresql", "/usr/pgsql-"];
+/// Name of the server's database, and of the role that it logs in as.
+const SERVER: &str = "prony";
+/// Role of whoever asks on prony's behalf, so that the server's statements are told from others.
+const WATCHER: &str = "postgres";
+/// Library that counts statements.
+const COUNTER: &str = "pg_stat_statements";
+/// Setting that limits connections.
+const LIMIT: &str = "max_connections";
+/// Connections that a server is told to have at the most, all its workers together.
+const POOL: u32 = 64;
+/// Connections that are left for others.
+const RESERVED: u32 = 10;
+/// Characters of the password.
+const PASSWORD: usize = 24;
+/// Between fields of psql's output: a character that text hardly has.
+const FIELD: char = '\u{1f}';
+/// Between its rows.
+const ROW: char = '\u{1e}';
+
+/// What statements begin with that begin, end or set up something, in SQL for `query`.
+const NOT_WORK: &str = "'^\\s*(begin|start|commit|end|rollback|set|reset|show|deallocate|discard|savepoint|release)\\M'";
+/// What statements begin with that write rows.
+const WRITES: &str = "'^\\s*(insert|update|delete|merge)\\M'";
+
+/// Programs of an installed PostgreSQL, and the account that it runs under.
+#[derive(Debug)]
+pub(super) struct Postgres {
+    folder: PathBuf,
+    version: String,
+    account: Account,
+    counter: bool,
+}
+
+impl Postgres {
+    /// The one on the PATH, or else the newest that packages have installed.
+    ///
+    /// # Errors
+    /// When there is none of a version that works, in a line.
+    pub(super) fn find() -> Result<Self, Failure> {
+        let missing = |what: &str| {
+            Failure::new(
+                Step::Start,
+                format!("{what}: apt-get install postgresql, or put PostgreSQL on the PATH"),
+            )
+        };
+        let folder = folder().ok_or_else(|| missing("PostgreSQL is not installed"))?;
+        for program in ["initdb", "pg_ctl"] {
+            if !folder.join(program).is_file() {
+                return Err(missing(&format!("{} has no {program}", folder.display())));
+            }
+        }
+        if !folder.join("psql").is_file() && !on_path("psql") {
+            return Err(missing("psql is not installed"));
+        }
+        let said = output(Command::new(folder.join("postgres")).arg("--version"))?;
+        let version = number(&String::from_utf8_lossy(&said.stdout));
+        let digits = version.split(|c: char| !c.is_ascii_digit()).next();
+        let major = digits.and_then(|it| it.parse().ok());
+        if !major.is_some_and(|major: u32| VERSIONS.contains(&major)) {
+            let (first, last) = (VERSIONS.start(), VERSIONS.end());
+            return Err(Failure::new(
+                Step::Start,
+                format!("PostgreSQL {version} is installed; {first} to {last} work"),
+            ));
+        }
+        let account = Account::unprivileged().map_err(|why| Failure::new(Step::Start, why))?;
+        Ok(Self {
+            counter: has_counter(&folder),
+            folder,
+            version,
+            account,
+        })
+    }
+
+    /// Starts a cluster with this content, which is made if it has never been before.
+    pub(super) fn start(&self, seed: &str, place: &Place<'_>) -> Result<ServedBy, Failure> {
+        let depends = [&self.version, self.account.name(), seed];
+        let template = template::template(place.site.cache, "postgres", &depends, |new| {
+            self.make(new, seed, place)
+        })?;
+        let scratch = template::scratch(&self.account)?;
+        let data = scratch.path().join("data");
+        template::copy(&template.join("data"), &data)?;
+        let password = read(&template.join("password"))?;
+        let log = scratch.path().join("log");
+        let client = Client {
+            psql: self.psql(),
+            port: place.port,
+            password,
+        };
+        let process = self.run(&data, &log, &client, place)?;
+        let url = client.url();
+        let settings = settings(&client).map_err(|why| Failure::new(Step::Start, why))?;
+        let most = settings.iter().find(|(name, _)| *name == LIMIT);
+        let most = most.and_then(|(_, value)| value.parse::<u32>().ok());
+        let pool = most.map_or(POOL, |most| POOL.min(most.saturating_sub(RESERVED).max(1)));
+        let mut env = client.env();
+        env.push(("DATABASE_MAX_CONN", pool.to_string()));
+        Ok(ServedBy {
+            what: self.describe(&settings),
+            env,
+            database: self.counter.then(|| std::sync::Arc::new(client) as _),
+            url,
+            process,
+            scratch: Some(scratch),
+        })
+    }
+
+    /// Makes a cluster, fills it, and puts it into `new`.
+    fn make(&self, new: &Path, seed: &str, place: &Place<'_>) -> Result<(), Failure> {
+        let scratch = template::scratch(&self.account)?;
+        let path = |name: &str| scratch.path().join(name);
+        let (all, data) = (path("all"), path("all/data"));
+        let password: String = rand::rng()
+            .sample_iter(Alphanumeric)
+            .take(PASSWORD)
+            .map(char::from)
+            .collect();
+        let cannot = |error: std::io::Error| Failure::new(Step::Start, error.to_string());
+        fs::create_dir(&all)
+            .and_then(|()| self.account.let_through(&all))
+            .and_then(|()| fs::create_dir(&data))
+            .and_then(|()| self.account.own(&data))
+            .and_then(|()| fs::write(path("all/password"), &password))
+            .and_then(|()| self.account.own(&path("all/password")))
+            .map_err(cannot)?;
+        self.do_it(&[
+            "initdb",
+            "--pgdata",
+            &data.display().to_string(),
+            "--username",
+            WATCHER,
+            "--pwfile",
+            &path("all/password").display().to_string(),
+            "--auth=scram-sha-256",
+            "--encoding=UTF8",
+            "--locale=C.UTF-8",
+            "--no-sync",
+        ])?;
+        // Before what the seed says with ALTER SYSTEM, which counts.
+        let mut settings =
+            "listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\n".to_owned();
+        if self.counter {
+            settings.push_str("shared_preload_libraries = 'pg_stat_statements'\n");
+        }
+        fs::OpenOptions::new()
+            .append(true)
+            .open(data.join("postgresql.conf"))
+            .and_then(|mut file| file.write_all(settings.as_bytes()))
+            .map_err(cannot)?;
+        let client = Client {
+            psql: self.psql(),
+            port: place.port,
+            password,
+        };
+        let process = self.run(&data, &path("log"), &client, place)?;
+        self.fill(&client, seed)
+            .map_err(|failure| match failure.output.as_str() {
+                "" => failure.with_output(process.output()),
+                _ => failure,
+            })?;
+        // With its own time for that: a cluster that is killed would recover at each start.
+        let data = data.display().to_string();
+        self.do_it(&["pg_ctl", "stop", "--mode=fast", "--wait", "--pgdata", &data])?;
+        process.stop();
+        template::copy(&all, new)
+    }
+
+    /// Roles, the server's database and its content.
+    fn fill(&self, client: &Client, seed: &str) -> Result<(), Failure> {
+        let begin = format!(
+            "create role {SERVER} login superuser password '{}'; create database {SERVER} owner {SERVER};",
+            client.password
+        );
+        client.script("postgres", WATCHER, &begin.replace("; ", ";\n"))?;
+        if self.counter {
+            client.script("postgres", WATCHER, "create extension pg_stat_statements;")?;
+        }
+        client.script(SERVER, SERVER, seed).map_err(|failure| {
+            Failure::new(failure.step, format!("its seed: {}", failure.message))
+        })?;
+        // Else they would be done by themselves, during a measurement of some starts and not of others.
+        client.script(SERVER, SERVER, "vacuum (freeze, analyze);\ncheckpoint;")
+    }
+
+    /// Starts the cluster in `data` and waits until it answers.
+    fn run(
+        &self,
+        data: &Path,
+        log: &Path,
+        client: &Client,
+        place: &Place<'_>,
+    ) -> Result<Process, Failure> {
+        let program = self.folder.join("postgres").display().to_string();
+        let line = [
+            program,
+            "-D".into(),
+            data.display().to_string(),
+            "-p".into(),
+            client.port.to_string(),
+        ];
+        let line = self.account.command(&line);
+        let ready = || client.ask("postgres", "select 1").map(drop);
+        place.launch(&line, log, Path::new("/"), &Ready::Asked(&ready))
+    }
+
+    /// Runs one of its programs to the end, under its account.
+    fn do_it(&self, line: &[&str]) -> Result<Output, Failure> {
+        let mut line: Vec<String> = line.iter().map(|&word| word.to_owned()).collect();
+        line[0] = self.folder.join(&line[0]).display().to_string();
+        let line = self.account.command(&line);
+        output(Command::new(&line[0]).args(&line[1..]).current_dir("/"))
+    }
+
+    /// Client program: the one beside the server, or that of the PATH.
+    fn psql(&self) -> PathBuf {
+        Some(self.folder.join("psql"))
+            .filter(|psql| psql.is_file())
+            .unwrap_or_else(|| "psql".into())
+    }
+
+    /// Version and settings on which its speed depends.
+    fn describe(&self, settings: &[(&str, String)]) -> String {
+        let shown = settings
+            .iter()
+            .map(|(name, value)| format!("{name} {value}"));
+        let shown: Vec<String> = shown.collect();
+        format!("PostgreSQL {}, {}", self.version, shown.join(", "))
+    }
+}
+
+/// Settings on which its speed depends, by name.
+fn settings(client: &Client) -> Result<Vec<(&'static str, String)>, String> {
+    let names = ["fsync", "synchronous_commit", "shared_buffers", LIMIT];
+    let each = names.map(|name| format!("current_setting('{name}')"));
+    let sql = format!(
+        "select {}, datcollate from pg_database where datname = '{SERVER}'",
+        each.join(", ")
+    );
+    let values = client.ask("postgres", &sql)?.into_iter().next();
+    let names = names.into_iter().chain(["locale"]);
+    Ok(names.zip(values.unwrap_or_default()).collect())
+}
+
+/// Folder with the programs.
+fn folder() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join("postgres"));
+    let resolved = on_path
+        .filter_map(|program| fs::canonicalize(program).ok())
+        .find_map(|program| Some(program.parent()?.to_owned()));
+    resolved.or_else(packaged)
+}
+
+/// Folder of the newest version that packages have installed.
+fn packaged() -> Option<PathBuf> {
+    let folders = PACKAGED.iter().flat_map(|prefix| {
+        let prefix = prefix.to_string();
+        VERSIONS
+            .rev()
+            .map(move |version| match prefix.ends_with('-') {
+                true => PathBuf::from(format!("{prefix}{version}/bin")),
+                false => PathBuf::from(format!("{prefix}/{version}/bin")),
+            })
+    });
+    folders
+        .into_iter()
+        .find(|folder| folder.join("postgres").is_file())
+}
+
+/// The version in what `postgres --version` prints: `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`.
+fn number(said: &str) -> String {
+    let after = said.split_once("(PostgreSQL)").map_or(said, |it| it.1);
+    after.split_whitespace().next().unwrap_or("").to_owned()
+}
+
+/// Is the library there that counts statements? A package of its own has it on some systems.
+fn has_counter(folder: &Path) -> bool {
+    let said = output(Command::new(folder.join("pg_config")).arg("--pkglibdir")).ok();
+    let said = said.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned());
+    let beside = folder.with_file_name("lib");
+    let found = said.map(PathBuf::from).into_iter().chain([beside]);
+    let library = format!("{COUNTER}.so");
+    found
+        .into_iter()
+        .any(|folder| folder.join(&library).is_file())
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path)
+        .map_err(|error| Failure::new(Step::Start, format!("{}: {error}", path.display())))
+}
+
+/// Runs a command to its end; a failure has its last words.
+fn output(command: &mut Command) -> Result<Output, Failure> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| Failure::new(Step::Start, format!("{name}: {error}")))?;
+    match output.status.success() {
+        true => Ok(output),
+        false => {
+            let printed = [output.stdout.as_slice(), &output.stderr].concat();
+            let failure = Failure::new(Step::Start, format!("{name} failed ({})", output.status));
+            Err(failure.with_output(String::from_utf8_lossy(&printed).trim().to_owned()))
+        }
+    }
+}
+
+/// A client of a running cluster.
+#[derive(Debug)]
+struct Client {
+    psql: PathBuf,
+    port: u16,
+    password: String,
+}
+
+impl Client {
+    fn url(&self) -> String {
+        format!(
+            "postgres://{SERVER}:{}@127.0.0.1:{}/{SERVER}",
+            self.password, self.port
+        )
+    }
+
+    /// Variables by which servers and PostgreSQL's own library find it.
+    fn env(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("DATABASE_URL", self.url()),
+            ("PGHOST", "127.0.0.1".into()),
+            ("PGPORT", self.port.to_string()),
+            ("PGUSER", SERVER.into()),
+            ("PGPASSWORD", self.password.clone()),
+            ("PGDATABASE", SERVER.into()),
+        ]
+    }
+
+    fn psql(&self, database: &str, role: &str) -> Command {
+        let mut command = Command::new(&self.psql);
+        command
+            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"])
+            .args(["-h", "127.0.0.1", "-U", role, "-d", database])
+            .arg("-p")
+            .arg(self.port.to_string())
+            .env("PGPASSWORD", &self.password)
+            .env("PGCONNECT_TIMEOUT", "10")
+            .env("PGCLIENTENCODING", "UTF8");
+        command
+    }
+
+    /// Rows of a statement, which the server's account has not executed.
+    fn ask(&self, database: &str, sql: &str) -> Result<Vec<Vec<String>>, String> {
+        let mut command = self.psql(database, WATCHER);
+        command.args(["-F", &FIELD.to_string(), "-R", &ROW.to_string(), "-c", sql]);
+        let output = output(&mut command).map_err(|failure| complaint(&failure.output))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let rows = text.strip_suffix('\n').unwrap_or(&text).split(ROW);
+        let fields = |row: &str| row.split(FIELD).map(Into::into).collect();
+        Ok(rows.filter(|row| !row.is_empty()).map(fields).collect())
+    }
+
+    /// Runs a script, as psql does: `\copy` and `COPY … FROM stdin` work.
+    fn script(&self, database: &str, role: &str, script: &str) -> Result<(), Failure> {
+        let cannot = |error: std::io::Error| Failure::new(Step::Start, format!("psql: {error}"));
+        let mut command = self.psql(database, role);
+        let mut child = command
+            .args(["-f", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(cannot)?;
+        let mut stdin = child.stdin.take().expect("it was asked for");
+        let text = script.to_owned();
+        // Beside the reading: a script that complains a lot would wait for a reader.
+        let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
+        let output = child.wait_with_output().map_err(cannot)?;
+        // When psql has ended early, its own words say more than the broken pipe.
+        let _ = writer.join();
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(Failure::new(
+                Step::Start,
+                complaint(&String::from_utf8_lossy(&output.stderr)),
+            )),
+        }
+    }
+}
+
+/// The first line of an error, without the name of psql's input.
+fn complaint(printed: &str) -> String {
+    let is_error = |line: &&str| line.contains("ERROR") || line.contains("FATAL");
+    let line = printed.lines().find(is_error);
+    let line = line
+        .or_else(|| printed.lines().next())
+        .unwrap_or("psql failed");
+    let line = line
+        .strip_prefix("psql:<stdin>:")
+        .map_or_else(|| line.to_owned(), |rest| format!("line {rest}"));
+    line.trim().to_owned()
+}
+
+impl Database for Client {
+    fn query(&self, sql: &str) -> Result<Vec<Vec<String>>, String> {
+        self.ask(SERVER, sql)
+    }
+
+    fn counts(&self) -> Result<Counts, String> {
+        let sum =
+            |what: &str, which: &str| format!("coalesce(sum({what}) filter (where {which}), 0)");
+        let work = format!("query !~* {NOT_WORK}");
+        let sql = format!(
+            "select {}, {}, {}, (select xact_rollback from pg_stat_database where datname = '{SERVER}') \
+             from pg_stat_statements s join pg_database d on d.oid = s.dbid join pg_roles r on r.oid = s.userid \
+             where datname = '{SERVER}' and rolname = '{SERVER}'",
+            sum("calls", &work),
+            sum("rows", &work),
+            sum("rows", &format!("query ~* {WRITES}")),
+        );
+        let rows = self.ask("postgres", &sql)?;
+        let row = rows.first().map_or(&[][..], Vec::as_slice);
+        let numbers: Vec<u64> = row.iter().filter_map(|text| text.parse().ok()).collect();
+        match numbers.as_slice() {
+            &[statements, rows, rows_written, rolled_back] => Ok(Counts {
+                statements,
+                rows,
+                rows_written,
+                rolled_back,
+            }),
+            _ => Err(format!("{COUNTER} answered {row:?}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read() {
+        let debian = "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n";
+        assert_eq!(number(debian), "15.18");
+        assert_eq!(number("postgres (PostgreSQL) 17beta1\n"), "17beta1");
+        assert_eq!(number(""), "");
+    }
+
+    #[test]
+    fn the_error_of_a_seed_is_one_line() {
+        let printed = "psql:<stdin>:2: NOTICE:  it is so\npsql:<stdin>:3: ERROR:  relation \"x\" does not exist\n\
+            LINE 1: select * from x;\n";
+        assert_eq!(
+            complaint(printed),
+            "line 3: ERROR:  relation \"x\" does not exist"
+        );
+        assert_eq!(complaint(""), "psql failed");
+    }
+}

@@ -1,0 +1,48 @@
+//! Services beside servers, such as databases: what they cost per request.
+
+use crate::show;
+use crate::table::{Align, TextTable};
+use prony_record::ServiceCost;
+
+/// A table of costs, each with what the service stands beside; None for none.
+pub(crate) fn table<'a>(
+    beside: &str,
+    rows: impl Iterator<Item = (&'a str, &'a ServiceCost)>,
+) -> Option<TextTable> {
+    let mut table = TextTable::new([
+        (beside, Align::Left),
+        ("service", Align::Left),
+        ("CPU/request", Align::Right),
+        ("statements", Align::Right),
+        ("rows", Align::Right),
+        ("written", Align::Right),
+        ("memory", Align::Right),
+    ]);
+    let mut any = false;
+    for (name, cost) in rows {
+        any = true;
+        let number = |count: Option<f64>| count.map_or("–".into(), |count| format!("{count:.2}"));
+        table.row([
+            name.to_owned(),
+            cost.name.clone(),
+            show::time(cost.cpu_ns),
+            number(cost.statements),
+            number(cost.rows),
+            cost.written_bytes.map_or("–".into(), show::bytes),
+            show::bytes_or_dash(cost.rss_peak_bytes),
+        ]);
+    }
+    any.then_some(table)
+}
+
+/// A line for each program that services are, with its settings.
+pub(crate) fn described<'a>(costs: impl Iterator<Item = &'a ServiceCost>) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for cost in costs {
+        let line = format!("{}: {}", cost.name, cost.what);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
