@@ -1,6 +1,7 @@
 //! Experiment files: servers × loads × rounds, and the order of their trials.
 
 mod asked;
+mod loads;
 mod over;
 mod place;
 mod shipped;
@@ -10,12 +11,10 @@ use crate::contract::Contract;
 use crate::load_table::LoadTable;
 use crate::placement::{Placement, Sharing, allowed_cpus};
 use crate::requests::Folder;
-use crate::requests::verify::RequestFile;
 use crate::service::{ServiceSpec, ServiceSpecs};
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
 use crate::topology::Topology;
 use over::Unspoken;
-use prony_record::Load;
 use prony_record::bounds::MOST_ROUNDS;
 use prony_record::inert;
 use rand::SeedableRng;
@@ -25,9 +24,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shipped::{FoundExperiment, locate, published};
 use std::path::PathBuf;
-use std::sync::Arc;
 use toml::Spanned;
 
+pub use loads::ExperimentLoad;
 pub use place::HostPlacement;
 pub use shipped::{names, shipped_figures};
 
@@ -41,8 +40,8 @@ pub struct ExperimentFile {
     /// Contract that the servers must keep.
     #[schemars(with = "Contract")]
     pub contract: Spanned<Contract>,
-    /// A file of requests (docs/your-own-requests.md), seen from the experiment's own folder: the servers are
-    /// started for the contract, but asked and verified by these.
+    /// A file of requests (docs/your-own-requests.md), seen from the experiment's own folder, for loads that name no
+    /// other: the servers are started and verified for the contract, and then asked and verified by these.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub requests: Option<Spanned<PathBuf>>,
@@ -134,8 +133,6 @@ pub struct Experiment {
     pub title: String,
     /// Contract that the servers must keep.
     pub contract: Contract,
-    /// Requests that the servers get instead of those of the contract; none: those of the contract.
-    pub requests: Option<Arc<RequestFile>>,
     /// The servers.
     pub entrants: Vec<Entrant>,
     /// The label of the one that others are compared with.
@@ -143,7 +140,7 @@ pub struct Experiment {
     /// Server behind the gateways; none: the experiment has no gateways.
     pub upstream: Option<Server>,
     /// The loads.
-    pub loads: Vec<Load>,
+    pub loads: Vec<ExperimentLoad>,
     /// Trials of each cell.
     pub rounds: u32,
     /// How CPUs are shared out.
@@ -244,36 +241,7 @@ impl Experiment {
             let label = format!("must be from 1 to {MOST_ROUNDS}");
             return Err(wrong(file.rounds.span(), label, None));
         }
-        if !file.loads.is_empty() && !file.load.span().is_empty() {
-            let label = "either one load or several loads".into();
-            return Err(wrong(file.load.span(), label, None));
-        }
-        let one = [&file.load];
-        let tables: Vec<&Spanned<LoadTable>> = match file.loads.as_slice() {
-            [] => one.to_vec(),
-            several => several.iter().collect(),
-        };
-        let mut loads: Vec<Load> = Vec::new();
-        for table in tables {
-            let grid = table.get_ref().grid().map_err(|(key, must)| {
-                let at = place_of(key, table.span(), source.text());
-                wrong(at, format!("{key} {must}"), None)
-            })?;
-            let label = |load: &Load| load.to_string();
-            if let Some(twice) = grid
-                .iter()
-                .map(label)
-                .find(|it| loads.iter().any(|l| label(l) == *it))
-            {
-                let label = format!("{twice} is the label of two loads: give them names");
-                return Err(wrong(table.span(), label, None));
-            }
-            loads.extend(grid);
-        }
-        if contract == Contract::Http && file.requests.is_none() {
-            let label = "http needs requests: requests = \"FILE\"".to_owned();
-            return Err(wrong(file.contract.span(), label, None));
-        }
+        let loads = loads::read(&file, source, folder, &wrong)?;
         let upstream = upstream(&file, catalog, &wrong)?;
         let mut entrants = entrants(&file, catalog, contract, upstream.as_ref(), &wrong)?;
         let unspoken = over::fit(contract, &loads, &mut entrants);
@@ -327,11 +295,6 @@ impl Experiment {
             name: inert::line(name).into_owned(),
             title: file.title,
             contract,
-            requests: file
-                .requests
-                .as_ref()
-                .map(|path| asked::read(path, folder, &loads, &wrong))
-                .transpose()?,
             entrants,
             baseline,
             upstream,

@@ -4,7 +4,9 @@ use prony_record::load::{Assignment, Invalid, KeyKind, Protocol, Spacing, Transp
 use prony_record::{Extent, Load, Span, inert};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::time::Duration;
+use toml::Spanned;
 
 /// One value, or several, which make a grid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,9 +32,14 @@ impl<T: Clone> OneOrMore<T> {
 #[serde(deny_unknown_fields)]
 pub struct LoadTable {
     /// Name that distinguishes the load from the other loads of its experiment, where there are several; made of its
-    /// values unless said otherwise.
+    /// values unless said otherwise. With lists in the table, the values follow it: `json c16`.
     #[serde(default)]
     pub name: Option<String>,
+    /// A file of requests (docs/your-own-requests.md), seen from the experiment's own folder, instead of the
+    /// experiment's `requests`.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub file: Option<Spanned<PathBuf>>,
     /// Pairs of connections and generator threads, where not every combination is wanted: `[[1, 1],
     /// [64, 8]]`. Instead of `connections` and `threads`.
     #[serde(default)]
@@ -178,10 +185,7 @@ impl LoadTable {
             for &rate in &rates {
                 for (over, key, pipeline) in self.spoken()? {
                     let load = Load {
-                        name: self
-                            .name
-                            .as_deref()
-                            .map(|name| inert::line(name).into_owned()),
+                        name: None,
                         contract: None,
                         over,
                         key,
@@ -215,9 +219,15 @@ impl LoadTable {
                 }
             }
         }
-        if self.name.is_some() && grid.len() > 1 {
-            let must = "can be given to a single load, and the lists make several".to_owned();
-            return Err(("name", must));
+        if let Some(name) = &self.name {
+            let name = inert::line(name);
+            let alone = grid.len() == 1;
+            for load in &mut grid {
+                load.name = Some(match alone {
+                    true => name.clone().into_owned(),
+                    false => format!("{name} {load}"),
+                });
+            }
         }
         if grid.is_empty() {
             return Err(("connections", "a list needs at least one value".into()));
@@ -326,7 +336,6 @@ mod tests {
             ("window = '1ms'", "window"),
             ("points = [[1, 2]]", "threads"),
             ("points = [[1, 1]]\nconnections = 5", "points"),
-            ("name = 'x'\nconnections = [1, 2]", "name"),
         ] {
             assert_eq!(table(text).grid().unwrap_err().0, key, "{text}");
         }
@@ -366,5 +375,9 @@ mod tests {
             .grid()
             .unwrap();
         assert_eq!(named[0].to_string(), "weighttp");
+        let several = table("name = 'json'\nconnections = [16, 32]\npipeline = 16");
+        let several = several.grid().unwrap();
+        let labels: Vec<String> = several.iter().map(Load::to_string).collect();
+        assert_eq!(labels, ["json c16 p16", "json c32 p16"]);
     }
 }

@@ -12,9 +12,8 @@ use crate::trial::{Lab, Progress};
 use crate::workload::Workload;
 use jiff::Timestamp;
 use prony_record::load::{KeyKind, Protocol};
-use prony_record::{Failure, Load, Recording, Step, TrialStatus};
+use prony_record::{Failure, Recording, Step, TrialStatus};
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A run of an experiment.
@@ -180,7 +179,7 @@ impl RunSession<'_, '_> {
     fn trial(&mut self, round: u32, cell: Cell, built: &Built) -> Result<After, JournalError> {
         let experiment = self.experiment;
         let entrant = &experiment.entrants[cell.entrant];
-        let load = &experiment.loads[cell.load];
+        let load = &experiment.loads[cell.load].shape;
         let label = entrant.label();
         (self.observer)(Event::Trial {
             round,
@@ -188,7 +187,7 @@ impl RunSession<'_, '_> {
             load,
         });
         let header = self.header(round, cell, entrant, &built.version);
-        match self.measure(entrant, built, load, &header) {
+        match self.measure(cell, built, &header) {
             Ok(recording) => {
                 let failure = recording.trial.failure.clone();
                 match &failure {
@@ -243,12 +242,13 @@ impl RunSession<'_, '_> {
     /// Brings a server up, measures it, and proves it again.
     fn measure(
         &mut self,
-        entrant: &Entrant,
+        cell: Cell,
         built: &Built,
-        load: &Load,
         header: &TrialHeader,
     ) -> Result<Recording, Failure> {
         let (lab, experiment) = (self.lab, self.experiment);
+        let entrant = &experiment.entrants[cell.entrant];
+        let load = &experiment.loads[cell.load].shape;
         let upstream = experiment.upstream.as_ref().zip(self.upstream.as_ref());
         let upstream = upstream.map(|(server, built)| Candidate {
             server,
@@ -275,12 +275,9 @@ impl RunSession<'_, '_> {
         {
             *workers = upstream.workers;
         }
-        let workload = match &experiment.requests {
-            Some(asked) if !itself => Workload::Requests {
-                contract,
-                asked: Arc::clone(asked),
-            },
-            _ => Workload::Contract(contract),
+        let workload = match itself {
+            true => Workload::Contract(contract),
+            false => experiment.loads[cell.load].workload(contract),
         };
         let observer = &mut self.observer;
         let mut on_progress =
@@ -337,7 +334,7 @@ impl RunSession<'_, '_> {
     }
 
     fn header(&self, round: u32, cell: Cell, entrant: &Entrant, version: &str) -> TrialHeader {
-        let load = &self.experiment.loads[cell.load];
+        let load = &self.experiment.loads[cell.load].shape;
         TrialHeader {
             ordinal: self.ordinals.fetch_add(1, Ordering::Relaxed),
             round,

@@ -55,7 +55,7 @@ pub fn main(places: &Places, args: &RunArgs) -> Result<CommandEnd> {
     {
         eprintln!("{PAUSES}");
     }
-    let threads = experiment.loads.iter().map(|load| load.threads).max();
+    let threads = experiment.loads.iter().map(|load| load.shape.threads).max();
     let rigs = raise(places, args, &experiment, &interrupt, threads.unwrap_or(1))?;
     let [(_, first), ..] = rigs.as_slice() else {
         return Err(usage!("--shard-rounds names no machine"));

@@ -12,6 +12,7 @@
 mod answer;
 mod any_http;
 mod certificate;
+mod date;
 mod fibonacci;
 mod fixture;
 mod grpc_echo;
@@ -203,7 +204,8 @@ impl Contract {
         } else {
             Protocol::Plain
         };
-        let kept = move |act: &&'static Act| !(over.has_streams() && http::is_of_http1(act));
+        let of_http1 = |act: &Act| http::is_of_http1(act) || techempower::is_of_http1(act);
+        let kept = move |act: &&'static Act| !(over.has_streams() && of_http1(act));
         let reaches =
             move |act: &&'static Act| !(matches!(over, Protocol::H3) && over_h2::is_of_frames(act));
         let (h2, tls): (&'static [Act], &'static [Act]) = (

@@ -1,6 +1,6 @@
 //! HTTP variants of an experiment's loads, and the servers that take part in them.
 
-use super::{Cell, Entrant, Experiment};
+use super::{Cell, Entrant, Experiment, ExperimentLoad};
 use crate::contract::Contract;
 use prony_record::Load;
 use prony_record::load::{KeyKind, Protocol};
@@ -28,14 +28,14 @@ impl Entrant {
 /// Can these servers be loaded like this? Those that were not named and speak nothing of it are left out.
 pub(super) fn fit(
     contract: Contract,
-    loads: &[Load],
+    loads: &[ExperimentLoad],
     entrants: &mut Vec<Entrant>,
 ) -> Result<(), Unspoken> {
-    if !contract.is_http() && loads.iter().any(|load| !load.over.is_plain()) {
+    if !contract.is_http() && loads.iter().any(|load| !load.shape.over.is_plain()) {
         let why = format!("{contract} is spoken in one way alone: over is for contracts of HTTP");
         return Err(Unspoken::Load(why));
     }
-    let speaks = |entrant: &Entrant| loads.iter().any(|load| entrant.speaks(load));
+    let speaks = |entrant: &Entrant| loads.iter().any(|load| entrant.speaks(&load.shape));
     if let Some(at) = entrants
         .iter()
         .position(|entrant| entrant.named && !speaks(entrant))
@@ -64,7 +64,8 @@ impl Experiment {
     #[must_use]
     pub fn cells(&self) -> Vec<Cell> {
         let of = |load: usize| {
-            let speaks = move |&entrant: &usize| self.entrants[entrant].speaks(&self.loads[load]);
+            let speaks =
+                move |&entrant: &usize| self.entrants[entrant].speaks(&self.loads[load].shape);
             let all = (0..self.entrants.len()).filter(speaks);
             all.map(move |entrant| Cell { entrant, load })
         };
@@ -77,11 +78,11 @@ impl Experiment {
     /// # Errors
     /// When that cannot be done, in words.
     pub fn speak(&mut self, over: &[Protocol]) -> Result<Vec<String>, String> {
-        let mut loads: Vec<Load> = Vec::new();
-        for load in &self.loads {
+        let mut loads: Vec<ExperimentLoad> = Vec::new();
+        for ExperimentLoad { shape, requests } in &self.loads {
             for &over in over {
-                let name = load.name.as_ref();
-                let load = Load {
+                let name = shape.name.as_ref();
+                let shape = Load {
                     name: name.map(|name| match over {
                         Protocol::Plain => name.clone(),
                         over => format!("{name} {over}"),
@@ -89,17 +90,20 @@ impl Experiment {
                     over,
                     // A key is nothing to what is not encrypted.
                     key: if over.is_tls() {
-                        load.key
+                        shape.key
                     } else {
                         KeyKind::default()
                     },
-                    ..load.clone()
+                    ..shape.clone()
                 };
                 if !loads
                     .iter()
-                    .any(|other| other.to_string() == load.to_string())
+                    .any(|other| other.to_string() == shape.to_string())
                 {
-                    loads.push(load);
+                    loads.push(ExperimentLoad {
+                        shape,
+                        requests: requests.clone(),
+                    });
                 }
             }
         }

@@ -228,7 +228,8 @@ fn an_experiment_inside_the_program_brings_its_requests_along() {
     let inside = parse("shop.toml", text, Folder::Program(shipped::inside())).unwrap();
     let disk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let outside = parse("shop.toml", text, Folder::Disk(&disk)).unwrap();
-    let requests = |experiment: &Experiment| experiment.requests.as_ref().unwrap().mix.clone();
+    let requests =
+        |experiment: &Experiment| experiment.loads[0].requests.as_ref().unwrap().mix.clone();
     assert_eq!(requests(&inside), requests(&outside));
     assert!(
         requests(&inside)
@@ -266,7 +267,7 @@ over = ["plain", "h2"]
 
 /// The servers of each load, by its label.
 fn by_load(experiment: &Experiment) -> Vec<(String, Vec<&str>)> {
-    let of = |(at, load): (usize, &Load)| {
+    let of = |(at, load): (usize, &ExperimentLoad)| {
         let cells = experiment.cells().into_iter();
         let names = cells
             .filter(|cell| cell.load == at)

@@ -32,6 +32,7 @@ impl AttachedServer {
         let failed = |error: &dyn std::fmt::Display| Failure::new(Step::Verify, error.to_string());
         let fixture =
             Fixture::set_up(workload.contract(), scratch).map_err(|error| failed(&error))?;
+        let fixture = fixture.of_running_server();
         // Nothing is looked at before a load as given but over the engine's own TLS.
         let learnt = running.as_given.is_none();
         let relay = match (running.tls.as_deref(), &running.target) {

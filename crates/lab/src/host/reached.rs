@@ -2,7 +2,7 @@
 
 use super::VerifySpec;
 use crate::as_given::AsGiven;
-use crate::contract::{Fixture, HttpEndpoint, Inspection, Wanted};
+use crate::contract::{Contract, Fixture, HttpEndpoint, Inspection, Wanted};
 use crate::side::{HttpStreams, variant};
 use crate::workload::{Endpoint, Workload};
 use prony_engine::protocol::tls::TlsOptions;
@@ -71,19 +71,27 @@ impl Reached<'_> {
             Workload::Echo(_) | Workload::Get(_) | Workload::Call(_) | Workload::Socket(_) => {
                 Ok(())
             }
-            Workload::Requests { asked, .. } => {
+            Workload::Requests { contract, asked } => {
+                // Of any HTTP, the file says more than the contract.
+                if *contract != Contract::Http && self.as_given.is_none() {
+                    self.keeps(*contract, how)?;
+                }
                 let (place, endpoint) = ((&self.target, self.tls), self.endpoint(how));
                 match self.as_given {
                     Some(as_given) => as_given.prove(asked, place, &endpoint, how.seed),
                     None => asked.prove(place, &endpoint, (how.depth, how.seed)),
                 }
             }
-            Workload::Contract(contract) => self
-                .inspection(how)
-                .of(*contract, self.plain.clone()?, self.fixture)
-                .map(drop)
-                .map_err(|violation| violation.to_string()),
+            Workload::Contract(contract) => self.keeps(*contract, how),
         }
+    }
+
+    /// Proves that it keeps a contract.
+    fn keeps(&self, contract: Contract, how: &VerifySpec<'_>) -> Result<(), String> {
+        self.inspection(how)
+            .of(contract, self.plain.clone()?, self.fixture)
+            .map(drop)
+            .map_err(|violation| violation.to_string())
     }
 
     /// Gives what a load says to it, and expects from it.
@@ -118,24 +126,34 @@ impl Reached<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::Contract;
-    use std::net::Ipv4Addr;
+    use crate::contract::Depth;
+    use crate::requests::verify::{RequestFile, SendMode};
+    use crate::requests::{Folder, ServerFacts};
+    use crate::source::Source;
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::path::Path;
+    use std::sync::Arc;
+
+    fn reached(address: SocketAddr, fixture: &Fixture, over: Option<Protocol>) -> Reached<'_> {
+        Reached {
+            target: Target::Tcp(address),
+            plain: Ok(address),
+            authority: "localhost",
+            over,
+            tls: None,
+            fixture,
+            as_given: None,
+            expected_failures: None,
+        }
+    }
 
     #[test]
     fn a_contract_is_verified_over_what_a_server_was_started_for() {
         let scratch = tempfile::tempdir().unwrap();
         let fixture = Fixture::set_up(Contract::Http, scratch.path()).unwrap();
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
-        let reached = |over| Reached {
-            target: Target::Tcp(address),
-            plain: Ok(address),
-            authority: "localhost",
-            over,
-            tls: None,
-            fixture: &fixture,
-            as_given: None,
-            expected_failures: None,
-        };
+        let reached = |over| reached(address, &fixture, over);
         // Whoever checks it need not say so again.
         assert_eq!(reached(Some(Protocol::H2c)).way(None).over, Protocol::H2c);
         // Another program's server speaks what it is asked for.
@@ -145,5 +163,44 @@ mod tests {
             http3: false,
         });
         assert_eq!(reached(None).way(http2).over, Protocol::H2c);
+    }
+
+    #[test]
+    fn a_contract_is_verified_before_the_requests_of_a_file() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                std::thread::spawn(move || {
+                    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+                    while let Ok(1..) = stream.read(&mut [0; 4096]) {
+                        let _ = stream.write_all(answer);
+                    }
+                });
+            }
+        });
+        let text = "[[request]]\nname = 'hi'\npath = '/'\nexpect.body = 'hi'\n";
+        let (folder, server) = (Folder::Disk(Path::new("")), ServerFacts::anywhere());
+        let source = Source::new("hi.toml", text);
+        let asked = RequestFile::of(&source, folder, &server, vec![SendMode::Whole]).unwrap();
+        let asked = Arc::new(asked);
+        let verify = |contract| {
+            let scratch = tempfile::tempdir().unwrap();
+            let fixture = Fixture::set_up(contract, scratch.path()).unwrap();
+            let workload = Workload::Requests {
+                contract,
+                asked: Arc::clone(&asked),
+            };
+            let how = VerifySpec {
+                workload: &workload,
+                http2: None,
+                depth: Depth::Full,
+                seed: 1,
+            };
+            reached(address, &fixture, None).verify(&how)
+        };
+        verify(Contract::Http).unwrap();
+        let error = verify(Contract::Techempower).unwrap_err();
+        assert!(error.starts_with("json (GET /json)"), "{error}");
     }
 }

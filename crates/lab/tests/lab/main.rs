@@ -9,4 +9,5 @@ mod orchestration;
 mod over;
 mod shop;
 mod support;
+mod techempower;
 mod websocket;

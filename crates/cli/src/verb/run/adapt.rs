@@ -2,8 +2,8 @@
 
 use crate::args::RunArgs;
 use miette::{Result, miette};
-use prony_lab::experiment::{Entrant, Experiment};
-use prony_record::{Extent, Load, Span};
+use prony_lab::experiment::{Entrant, Experiment, ExperimentLoad};
+use prony_record::{Extent, Span};
 use std::time::Duration;
 
 /// `--quick` divides the work by this.
@@ -15,7 +15,7 @@ const QUICK_WARMUP: Duration = Duration::from_secs(3);
 pub fn adapt(experiment: &mut Experiment, args: &RunArgs) -> Result<()> {
     if args.quick {
         experiment.rounds = 1;
-        for load in &mut experiment.loads {
+        for ExperimentLoad { shape: load, .. } in &mut experiment.loads {
             load.extent = match load.extent {
                 Extent::Duration(span) => Extent::Duration(Span(span.0 / QUICK)),
                 Extent::Requests(n) => Extent::Requests((n / u64::from(QUICK)).max(1)),
@@ -28,7 +28,7 @@ pub fn adapt(experiment: &mut Experiment, args: &RunArgs) -> Result<()> {
         experiment.rounds = rounds;
     }
     if let Some(warmup) = args.warmup {
-        for load in &mut experiment.loads {
+        for ExperimentLoad { shape: load, .. } in &mut experiment.loads {
             load.warmup = warmup;
         }
     }
@@ -41,7 +41,7 @@ pub fn adapt(experiment: &mut Experiment, args: &RunArgs) -> Result<()> {
                 experiment.name
             ));
         }
-        let wanted = |load: &Load| args.load.contains(&load.to_string());
+        let wanted = |load: &ExperimentLoad| args.load.contains(&load.to_string());
         experiment.loads.retain(wanted);
     }
     if !args.only.is_empty() {

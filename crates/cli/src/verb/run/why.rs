@@ -10,13 +10,11 @@ use prony_lab::pilot::survey;
 use prony_lab::side::Side;
 use prony_lab::trial::Lab;
 use prony_lab::why::{LENGTH, LocalAnatomist, Why};
-use prony_lab::workload::Workload;
 use prony_record::anatomy::Dissections;
 use prony_record::{Extent, Load, Span};
 use prony_report::run::RunReport;
 use prony_verdict::design::Given;
 use prony_verdict::duel::common_rate;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest warm-up of a start.
@@ -44,8 +42,8 @@ pub fn look(
     rounds: u32,
     live: &Live,
 ) -> Option<Dissections> {
-    let load = experiment.loads.first()?;
-    let label = load.to_string();
+    let first = experiment.loads.first()?;
+    let (load, label) = (&first.shape, first.to_string());
     let cells: Vec<_> = (report.cells.iter())
         .filter(|cell| cell.load_label() == label)
         .collect();
@@ -72,13 +70,7 @@ pub fn look(
         }
     }
     let spec = LoadSpec {
-        workload: match &experiment.requests {
-            Some(asked) => Workload::Requests {
-                contract: experiment.contract,
-                asked: Arc::clone(asked),
-            },
-            None => Workload::Contract(experiment.contract),
-        },
+        workload: first.workload(experiment.contract),
         load: Load {
             rate: None,
             stages: Vec::new(),

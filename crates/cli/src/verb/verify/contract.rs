@@ -60,6 +60,9 @@ pub fn verify(args: &Verify, contract: Contract, address: &TargetUrl) -> Result<
             for PassedStep { name, took, .. } in &verified.steps {
                 println!("passed: {name}, {} ms", took.as_millis());
             }
+            for name in &verified.left_out {
+                println!("left out: {name}, which asks the server's database");
+            }
             Ok(CommandEnd::Done)
         }
         Err(why) => {

@@ -1,17 +1,63 @@
-//! `techempower`: the tests of TechEmpower's suite, which one server has at seven paths: JSON, plain text, rows of a
-//! database one by one, in numbers, rendered as a page, updated, and out of a cache.
+//! `techempower`: the tests of TechEmpower's suite, which one server has at seven paths: JSON, plain text, a row of a
+//! database, several rows, a page of rows, rows that are updated, and rows out of a cache.
 
-use super::http::Case;
-use super::wire::Fault;
-use super::{Act, Depth, Exchange, Visit, http};
+mod answers;
+mod ask;
+mod counted;
+mod date_advances;
+mod fortunes;
+mod html;
+mod now;
+mod rows;
+mod table;
+mod written;
+
+use super::http::{self, Case};
+use super::{Act, Exchange, Visit};
 use prony_engine::protocol::{Expect, HttpRequest};
 
-pub(super) const SCRIPT: &[Act] = &[Act {
-    name: "plaintext",
-    tried: "GET /plaintext",
-    from: Depth::Quick,
-    run: plaintext,
-}];
+/// Steps that ask the server's database.
+const OF_DATABASE: [Act; 9] = [
+    now::ROWS_NOW,
+    now::CACHED_ROWS,
+    now::UPDATES_WRITTEN,
+    fortunes::NOW,
+    counted::QUERIES_COUNTED,
+    counted::UPDATES_COUNTED,
+    counted::DB_COUNTED,
+    counted::FORTUNES_COUNTED,
+    counted::CACHED_QUERIES_COUNTED,
+];
+
+pub(super) const SCRIPT: &[Act] = &[
+    answers::JSON,
+    answers::PLAINTEXT,
+    answers::PLAINTEXT_PIPELINED,
+    answers::DB,
+    answers::QUERIES,
+    answers::QUERIES_CLAMPED,
+    fortunes::ALONE,
+    answers::UPDATES,
+    answers::UPDATES_CLAMPED,
+    answers::CACHED_QUERIES,
+    answers::CACHED_QUERIES_CLAMPED,
+    http::COMPLETE_REQUEST,
+    http::FRAGMENTS,
+    http::KEEP_ALIVE,
+    http::PIPELINED_REQUESTS,
+    http::INTERLEAVED_CONNECTIONS,
+    http::CLOSE,
+    now::ROWS_NOW,
+    now::CACHED_ROWS,
+    now::UPDATES_WRITTEN,
+    fortunes::NOW,
+    counted::QUERIES_COUNTED,
+    counted::UPDATES_COUNTED,
+    counted::DB_COUNTED,
+    counted::FORTUNES_COUNTED,
+    counted::CACHED_QUERIES_COUNTED,
+    date_advances::STEP,
+];
 
 /// SQL that makes the tables of a new database.
 #[must_use]
@@ -20,23 +66,22 @@ pub fn seed() -> &'static str {
 }
 
 /// Does this step ask the server's database?
-pub(super) fn is_of_database(_: &Act) -> bool {
-    false
+pub(super) fn is_of_database(act: &Act) -> bool {
+    OF_DATABASE.iter().any(|own| own.name == act.name)
 }
 
-pub(super) fn case(_: &mut Visit<'_>) -> Case {
-    Case::get("/plaintext", |answer| {
-        http::status(answer, 200)?;
-        http::body(answer, b"Hello, World!")
-    })
+/// Is this step about the bytes of HTTP/1.1?
+pub(super) fn is_of_http1(act: &Act) -> bool {
+    act.name == answers::PLAINTEXT_PIPELINED.name
+}
+
+/// A request of one of three kinds, drawn at random.
+pub(super) fn case(visit: &mut Visit<'_>) -> Case {
+    answers::case(visit)
 }
 
 /// Exchange of a load that has no file of requests.
 pub(super) fn exchanges(host: &str) -> Vec<Exchange> {
-    let expect = Expect::body(b"Hello, World!".to_vec()).with_status(200);
+    let expect = Expect::body(answers::GREETING.as_bytes().to_vec()).with_status(200);
     vec![(HttpRequest::get(host, "/plaintext"), expect)]
-}
-
-fn plaintext(visit: &mut Visit<'_>) -> Result<(), Fault> {
-    case(visit).exchange(visit)
 }

@@ -35,5 +35,3 @@ INSERT INTO fortune (id, message) VALUES
     (10, 'Garbage in, garbage out, garbage collected.'),
     (11, '<script>alert("A page that shows this box has not escaped its text.");</script>'),
     (12, '速さは正しさの後に測る');
-
-VACUUM ANALYZE;

@@ -1,7 +1,7 @@
 use super::fakes::{Behaviour, lab, server, world};
 use prony_lab::contract::Contract;
 use prony_lab::event::{Event, Journal, JournalError};
-use prony_lab::experiment::{Entrant, Experiment, HostPlacement};
+use prony_lab::experiment::{Entrant, Experiment, ExperimentLoad, HostPlacement};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Sharing;
 use prony_lab::run::{Run, RunError};
@@ -18,11 +18,13 @@ pub fn experiment(names: &[&str], rounds: u32) -> Experiment {
         name: "made-up".into(),
         title: "Made up".into(),
         contract: Contract::TcpEcho,
-        requests: None,
         entrants: names.iter().map(entrant).collect(),
         baseline: names[0].into(),
         upstream: None,
-        loads: vec![Load::default()],
+        loads: vec![ExperimentLoad {
+            shape: Load::default(),
+            requests: None,
+        }],
         rounds,
         placement: Sharing::Split,
         place: HostPlacement::default(),

@@ -1,0 +1,76 @@
+//! Heads of answers.
+
+use super::*;
+
+#[test]
+fn no_server_field() {
+    let said = ("json", "expected a Server field; found none");
+    caught_everywhere(&ALL, said, |_, answer| answer.field("Server", ""));
+}
+
+#[test]
+fn no_date() {
+    let said = ("json", "expected a Date field");
+    caught_everywhere(&ALL, said, |_, answer| answer.field("Date", ""));
+}
+
+#[test]
+fn a_date_of_long_ago() {
+    let said = ("json", "expected a date within 3 s");
+    let date = "Sat, 21 Nov 2020 10:09:54 GMT";
+    caught_everywhere(&ALL, said, |_, answer| answer.field("Date", date));
+}
+
+#[test]
+fn a_date_in_another_form() {
+    let said = ("json", "found \"2026-11-21T10:09:54Z\"");
+    let date = "2026-11-21T10:09:54Z";
+    caught_everywhere(&ALL, said, |_, answer| answer.field("Date", date));
+}
+
+// Slow: waits 3 s.
+#[test]
+fn a_date_that_is_made_once() {
+    let made: Mutex<Option<String>> = Mutex::default();
+    let said = ("date-advances", "a later Date of /fortunes after 3 s");
+    caught(
+        &[Depth::Thorough],
+        said,
+        "/fortunes",
+        move |site, request| {
+            // As late as the first request after which it may stay.
+            let answer = site.honest(&request.target);
+            let mut made = made.lock().unwrap();
+            match made.as_ref().filter(|date| is_young(date)) {
+                Some(date) => answer.field("Date", date),
+                None => {
+                    *made = Some(crate::support::now());
+                    answer
+                }
+            }
+        },
+    );
+}
+
+/// Not yet so old that a date by itself is refused.
+fn is_young(date: &str) -> bool {
+    let parser = jiff::fmt::rfc2822::DateTimeParser::new();
+    let made = parser.parse_timestamp(date).expect("a date");
+    jiff::Timestamp::now().as_second() - made.as_second() <= 5
+}
+
+#[test]
+fn a_body_until_the_end_of_the_connection() {
+    let site = Arc::new(Site::new());
+    let own = Arc::clone(&site);
+    let addr = serve(move |mut stream, _| {
+        let mut requests = Requests::new(stream.try_clone().expect("a live socket"));
+        if let Some(request) = requests.next() {
+            let answer = own.honest(&request.target);
+            let _ = stream.write_all(format!("{}\r\n", answer.head()).as_bytes());
+            let _ = stream.write_all(&answer.body);
+        }
+    });
+    let said = "expected Content-Length or chunks; found neither";
+    caught_at(&ALL, "json", said, &site, addr);
+}
