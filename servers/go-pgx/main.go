@@ -14,7 +14,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -201,7 +200,7 @@ func cache(pool *pgxpool.Pool) func() ([]world, error) {
 
 // number is the parameter within 1 and 500; 1 when it is not a number.
 func number(r *http.Request, name string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(r.URL.Query().Get(name)))
+	n, err := strconv.Atoi(r.URL.Query().Get(name))
 	if err != nil {
 		return 1
 	}
