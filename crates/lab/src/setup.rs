@@ -4,6 +4,7 @@
 use crate::builder::{BuildError, Builder, tail};
 use crate::catalog::Server;
 use crate::manifest::on_path;
+use crate::service;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -21,6 +22,8 @@ const POLICY: &str = "/usr/sbin/policy-rc.d";
 pub struct Needs<'a> {
     /// Debian packages that are not installed, each once.
     pub debian: BTreeSet<String>,
+    /// Packages of services that contracts need, and that are not there in any form.
+    pub services: BTreeSet<&'static str>,
     /// Servers whose toolchain is not complete.
     pub unready: Vec<&'a Server>,
     /// Servers whose dependencies are to be installed, one for each set of dependencies; those that
@@ -86,13 +89,18 @@ impl<'a> Needs<'a> {
                 needs.dependencies.push(server);
             }
         }
+        let contracts = servers.iter().flat_map(|it| &it.manifest.contracts);
+        for name in contracts.flat_map(|contract| contract.services().into_keys()) {
+            needs.services.extend(service::missing(&name));
+        }
+        (needs.debian).extend(needs.services.iter().map(|&package| package.to_owned()));
         needs.debian.retain(|package| !is_installed(package));
         Ok(needs)
     }
 
     /// Is everything here?
     pub fn is_empty(&self) -> bool {
-        self.unready.is_empty() && self.dependencies.is_empty()
+        self.unready.is_empty() && self.dependencies.is_empty() && self.services.is_empty()
     }
 }
 

@@ -85,9 +85,16 @@ pub fn run(options: Options) -> Result<Faults> {
         let whom = match verb {
             Verb::View => Whom::Prony,
             Verb::Apart => Whom::APART[draw.random_range(0..Whom::APART.len())],
+            Verb::Beside => Whom::BESIDE[draw.random_range(0..Whom::BESIDE.len())],
             _ => Whom::ALL[draw.random_range(0..Whom::ALL.len())],
         };
-        let moment = MOMENTS.mul_f64(draw.random());
+        // A cluster has to be made first.
+        let moments = if verb == Verb::Beside {
+            3 * MOMENTS
+        } else {
+            MOMENTS
+        };
+        let moment = moments.mul_f64(draw.random());
         let case = format!("{verb:?} after {} ms", moment.as_millis());
         let wrong = signalled(&program, verb, whom, signal, moment, MOMENT)?;
         found.book(&format!("{name} to {whom:?}"), &case, &wrong);

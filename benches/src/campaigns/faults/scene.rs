@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -34,6 +35,8 @@ pub enum Whom {
     Server,
     /// Process that a server has started.
     Helper,
+    /// Process of a database beside a server.
+    Service,
     /// prony on what it takes for another machine.
     Agent,
     /// Process that has started an agent there.
@@ -43,6 +46,8 @@ pub enum Whom {
 impl Whom {
     /// Processes of a command that measures on this machine.
     pub const ALL: [Self; 4] = [Self::Prony, Self::Supervisor, Self::Server, Self::Helper];
+    /// Processes of a command that starts services beside servers.
+    pub const BESIDE: [Self; 4] = [Self::Prony, Self::Supervisor, Self::Server, Self::Service];
     /// Processes of a command that measures on other machines.
     pub const APART: [Self; 6] = [
         Self::Prony,
@@ -63,20 +68,24 @@ pub enum Verb {
     View,
     /// A run with the server and the load on machines of their own.
     Apart,
+    /// A run with PostgreSQL and another service beside each server.
+    Beside,
 }
 
 impl Verb {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Run,
         Self::Duel,
         Self::Capacity,
         Self::View,
         Self::Apart,
+        Self::Beside,
     ];
 
     fn arguments(self) -> &'static [&'static str] {
         match self {
             Self::Run => &["run", "it.toml", "--plain"],
+            Self::Beside => &["run", "beside.toml", "--plain"],
             Self::Duel => &[
                 "duel",
                 "clinging",
@@ -120,7 +129,11 @@ impl Verb {
     /// The fewest trials that are in the notebook when progress has told of this line.
     fn trials(self, line: &str) -> u64 {
         match self {
-            Self::Run | Self::Apart if line.starts_with("round ") && line.contains("p99") => 1,
+            Self::Run | Self::Apart | Self::Beside
+                if line.starts_with("round ") && line.contains("p99") =>
+            {
+                1
+            }
             Self::Duel if line.starts_with("round ") && line.contains('×') => 2,
             Self::Capacity if line.contains("/s: kept") || line.contains("/s: not kept") => 1,
             _ => 0,
@@ -164,7 +177,14 @@ impl Scene {
             format!("[{name}]\nlaunch = 'sh launch.sh'\nprony = '{program}'\n")
         };
         let hosts = ["a", "b", "c"].map(host).concat();
+        let queue = format!("{} serve tcp-echo --listen :{{port}}", program.display());
+        let beside = format!(
+            "title = 'T'\ncontract = 'tcp-echo'\nservers = ['clinging']\nrounds = 2\n\
+             [services.postgres]\nseed_text = 'create table t(i int);'\n[services.queue]\ncommand = '{queue}'\n\
+             [load]\nconnections = 2\nwarmup = '0s'\nduration = '150ms'\n"
+        );
         let files = [
+            ("beside.toml", beside.as_str()),
             ("hosts.toml", hosts.as_str()),
             // Not `exec`: the launcher is a process beside the agent, as ssh is.
             ("launch.sh", "\"$@\"\n"),
@@ -187,6 +207,9 @@ impl Scene {
                 .and_then(|()| fs::write(&path, text))
                 .map_err(Error::io(format!("cannot write {name}")))?;
         }
+        // For root, PostgreSQL runs under another account, which comes by here.
+        fs::set_permissions(scene.folder.path(), fs::Permissions::from_mode(0o711))
+            .map_err(Error::io("cannot open the folder"))?;
         for name in ["tmp", "home"] {
             fs::create_dir_all(scene.path(name))
                 .map_err(Error::io(format!("cannot make {name}")))?;
@@ -255,19 +278,24 @@ impl Scene {
     /// The living processes of this scene.
     pub fn processes(&self, prony: u32) -> Vec<(i32, Whom)> {
         let entry = format!("{MARK}={}", self.mark);
+        let tmp = self.path("tmp");
         let all = fs::read_dir("/proc").into_iter().flatten().flatten();
         all.filter_map(|process| {
             let pid: i32 = process.file_name().to_str()?.parse().ok()?;
             let environment = fs::read(process.path().join("environ")).ok()?;
-            environment
+            let marked = environment
                 .split(|&byte| byte == 0)
-                .any(|variable| variable == entry.as_bytes())
-                .then_some(())?;
+                .any(|variable| variable == entry.as_bytes());
+            // Processes of PostgreSQL write their titles over their environment.
+            let data =
+                || fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(&tmp));
+            (marked || data()).then_some(())?;
             let line = fs::read(process.path().join("cmdline")).ok()?;
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
             let whom = match line {
                 _ if u32::try_from(pid) == Ok(prony) => Whom::Prony,
                 line if line.contains(" supervisor ") => Whom::Supervisor,
+                line if line.contains("postgres") => Whom::Service,
                 line if line.contains(" serve ") => Whom::Server,
                 line if line.contains("launch.sh ") => Whom::Launcher,
                 line if line.ends_with(" agent ") => Whom::Agent,

@@ -111,6 +111,16 @@ impl ServiceSpec {
     }
 }
 
+/// Debian package of a service that is not installed here; None for one that is, or that its user starts by a command.
+#[must_use]
+pub fn missing(name: &str) -> Option<&'static str> {
+    match Kind::named(name) {
+        Kind::Postgres => postgres::Postgres::find().is_err().then_some("postgresql"),
+        Kind::Redis => redis::Redis::find(name).is_err().then_some("redis-server"),
+        Kind::Command => None,
+    }
+}
+
 /// Where services run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Site<'a> {

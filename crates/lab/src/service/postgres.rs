@@ -36,8 +36,10 @@ const FIELD: char = '\u{1f}';
 /// Between its rows.
 const ROW: char = '\u{1e}';
 
-/// What statements begin with that begin, end or set up something, in SQL for `query`.
-const NOT_WORK: &str = "'^\\s*(begin|start|commit|end|rollback|set|reset|show|deallocate|discard|savepoint|release)\\M'";
+/// What statements begin with that concern transactions, or the session itself: what drivers say when a connection goes
+/// back to its pool. In SQL, for `query`.
+const NOT_WORK: &str = "'^\\s*(begin|start|commit|end|rollback|savepoint|release|set|reset|show|deallocate|discard|close|listen|unlisten\
+    |select pg_advisory_unlock_all)\\M'";
 /// What statements begin with that write rows.
 const WRITES: &str = "'^\\s*(insert|update|delete|merge)\\M'";
 
