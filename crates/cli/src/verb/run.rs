@@ -48,11 +48,11 @@ pub fn main(places: &Places, args: &RunArgs) -> Result<CommandEnd> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
     let seed = args.seed.unwrap_or_else(rand::random);
-    if experiment
-        .requests
-        .as_ref()
-        .is_some_and(|asked| asked.paused)
-    {
+    let mut files = experiment
+        .loads
+        .iter()
+        .filter_map(|load| load.requests.as_ref());
+    if files.any(|asked| asked.paused) {
         eprintln!("{PAUSES}");
     }
     let threads = experiment.loads.iter().map(|load| load.shape.threads).max();

@@ -86,7 +86,7 @@ fn queries(visit: &mut Visit<'_>) -> Result<(), Fault> {
 
 /// Each row is read and written, by a statement for each or for all rows of a request.
 fn updates(visit: &mut Visit<'_>) -> Result<(), Fault> {
-    let requests = visit.choose(8, 32);
+    let requests = visit.choose(8, 16);
     let all = (requests * EACH) as u64;
     let bounds = Bounds {
         statements: all + requests as u64..=and_some(2 * all),

@@ -186,7 +186,7 @@ fn without_a_database_of_its_own_a_server_is_refused_and_a_running_one_judged_by
     let violation = how.of(Contract::Techempower, addr, &set_up()).unwrap_err();
     let said = violation.to_string();
     assert!(said.starts_with("rows-now ("), "{said}");
-    let expected = "expected a database that prony has started for the server; found none";
+    let expected = "which prony has started for the server; found none";
     assert!(said.ends_with(expected), "{said}");
     let running = set_up().of_running_server();
     let verified = how.of(Contract::Techempower, addr, &running).unwrap();
