@@ -25,7 +25,7 @@ pub(super) const ROWS_NOW: Act = Act {
 pub(super) const CACHED_ROWS: Act = Act {
     name: "cached-rows",
     tried: "rows of /cached-queries compared with the table",
-    from: Depth::Quick,
+    from: Depth::Full,
     run: cached_rows,
 };
 pub(super) const UPDATES_WRITTEN: Act = Act {
