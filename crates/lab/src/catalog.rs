@@ -279,6 +279,7 @@ mod tests {
             (Contract::Fibonacci, 3),
             (Contract::Weather, 4),
             (Contract::Http, 2),
+            (Contract::Techempower, 5),
             (Contract::WsEcho, 10),
         ] {
             assert!(catalog.of(contract).count() >= least, "{contract}");

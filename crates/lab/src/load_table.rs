@@ -40,6 +40,10 @@ pub struct LoadTable {
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub file: Option<Spanned<PathBuf>>,
+    /// Weight of the load in the composite of its experiment, above 0; several loads of a table share it. Absent: the load
+    /// does not count.
+    #[serde(default)]
+    pub weight: Option<f64>,
     /// Pairs of connections and generator threads, where not every combination is wanted: `[[1, 1],
     /// [64, 8]]`. Instead of `connections` and `threads`.
     #[serde(default)]

@@ -66,6 +66,9 @@ pub struct Subject {
     pub servers: Vec<String>,
     /// The server behind every gateway.
     pub upstream: Option<String>,
+    /// Weights of the loads in the composite, by their labels; empty: there is no composite.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, f64>,
     /// Figures that others have published for it.
     pub published: Option<Published>,
     /// By server: steps of the verification that its stack cannot pass, with the reason.

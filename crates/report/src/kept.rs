@@ -109,7 +109,7 @@ pub fn report_of(
         times,
         failures,
     } = measured;
-    let mut report = RunReport::new(head, trials, times, failures.clone())
+    let mut report = RunReport::new(head, &about.weights, trials, times, failures.clone())
         .with_expected_failures(&about.expected_failures);
     if let Some(calibration) = calibration(notebook, run)? {
         report = report.below(&calibration);

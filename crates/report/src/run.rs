@@ -1,6 +1,7 @@
 //! The report of a run, made from its trials.
 
 mod cell;
+mod composite;
 pub mod generators;
 mod over;
 pub mod rigs;
@@ -23,6 +24,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use times::CellTimes;
 
+pub use composite::{CompositeReport, CompositeServer};
 pub use generators::GeneratorReport;
 pub use over::OverReport;
 pub use rigs::RigReport;
@@ -38,6 +40,9 @@ pub struct RunReport {
     pub cells: Vec<CellReport>,
     /// Trials that yielded nothing, and servers that did not take part.
     pub failures: Vec<FailureReport>,
+    /// One figure for each server over all loads; null where the experiment does not weigh them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub composite: Option<CompositeReport>,
     /// How throughput grows with the number of workers, for servers that were measured with several.
     pub scaling: Vec<ScalingReport>,
     /// Cost of encryption and HTTP/2 for each server, compared with itself over plain HTTP/1.1.
@@ -214,9 +219,10 @@ pub fn cell_of(trial: &Trial) -> (String, String) {
 }
 
 impl RunReport {
-    /// The report of a run with these trials.
+    /// The report of a run with these trials, whose loads have these weights by their labels; none: they are not weighed.
     pub fn new(
         run: RunHead,
+        weights: &BTreeMap<String, f64>,
         trials: &[Trial],
         times: &ByCell<CellTimes>,
         failures: Vec<FailureReport>,
@@ -255,6 +261,9 @@ impl RunReport {
             }
         }
         let over = over::over(&groups);
+        let composite = (!weights.is_empty())
+            .then(|| composite::composite(&groups, weights, &run.baseline))
+            .flatten();
         let (rigs, differ) = rigs::rigs(trials);
         for cell in &mut cells {
             cell.checks.extend(differ.clone());
@@ -270,6 +279,7 @@ impl RunReport {
             run,
             cells,
             failures,
+            composite,
             scaling,
             over,
             rigs,

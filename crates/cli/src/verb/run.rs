@@ -232,6 +232,9 @@ fn subject(experiment: &Experiment, published: Option<Published>, placement: Str
         rounds: experiment.rounds,
         placement,
         servers: experiment.entrants.iter().map(Entrant::label).collect(),
+        weights: (experiment.loads.iter())
+            .filter_map(|load| Some((load.to_string(), load.weight?)))
+            .collect(),
         published,
         upstream: experiment
             .upstream

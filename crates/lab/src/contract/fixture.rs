@@ -1,24 +1,22 @@
-//! Surroundings of a server under test, as its contract needs them: a folder with the files that it serves, or an
-//! upstream that it asks.
+//! Surroundings of a server under test, as its contract needs them: a folder with the files that it serves, an upstream
+//! that it asks, or its database.
+
+mod upstream;
 
 use std::fs;
-use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
+use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 
 use super::Contract;
-use super::weather_upstream::TARGET;
 use super::wire::Fault;
-use crate::port::Port;
 use crate::service::database::Database;
+use upstream::Upstream;
 
 /// The published page's size.
 const PAGE: usize = 151;
@@ -27,8 +25,6 @@ const FOLDER: &str = "docroot";
 const SECRET: &str = "secret";
 /// The file of an upstream.
 const FILE: &str = "weather.json";
-/// How long the upstream waits for a request before it looks whether it is still wanted.
-const TICK: Duration = Duration::from_millis(50);
 
 /// The weather that an upstream tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -315,135 +311,11 @@ impl Drop for FixtureFolder {
     }
 }
 
-/// A small HTTP server that answers what it is told to and counts.
-#[derive(Debug)]
-struct Upstream {
-    addr: SocketAddr,
-    shared: Arc<UpstreamState>,
-    running: Option<(TcpListener, JoinHandle<()>)>,
-    /// None: it was told where to listen. Its place stays its own while a server has it.
-    port: Option<Port>,
-}
-
-#[derive(Debug)]
-struct UpstreamState {
-    reply: Mutex<UpstreamReply>,
-    hits: AtomicU64,
-    over: AtomicBool,
-}
-
-impl Upstream {
-    fn start() -> io::Result<Self> {
-        // Below the ports of clients: a server is to take this one over.
-        let port = Port::free()?;
-        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port.number()));
-        Self::start_at(addr, Some(port))
-    }
-
-    fn start_at(addr: SocketAddr, port: Option<Port>) -> io::Result<Self> {
-        let listener = TcpListener::bind(addr)?;
-        let addr = listener.local_addr()?;
-        let shared = Arc::new(UpstreamState {
-            reply: Mutex::new(UpstreamReply::Weather(Weather::PUBLISHED)),
-            hits: AtomicU64::new(0),
-            over: AtomicBool::new(false),
-        });
-        let (accepting, own) = (listener.try_clone()?, Arc::clone(&shared));
-        let thread = std::thread::spawn(move || accept(&accepting, &own));
-        Ok(Self {
-            addr,
-            shared,
-            running: Some((listener, thread)),
-            port,
-        })
-    }
-
-    fn stop(&mut self) {
-        let Some((listener, thread)) = self.running.take() else {
-            return;
-        };
-        self.shared.over.store(true, Ordering::SeqCst);
-        // Ends the accepting, and the listening of every copy: a process that another thread starts
-        // at this moment holds one until its program is loaded, and the port with it.
-        // SAFETY: takes two numbers.
-        unsafe { libc::shutdown(listener.as_raw_fd(), libc::SHUT_RDWR) };
-        drop(listener);
-        let _ = thread.join();
-    }
-}
-
-impl Drop for Upstream {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
-
-fn accept(listener: &TcpListener, shared: &Arc<UpstreamState>) {
-    let mut threads = Vec::new();
-    while let Ok((stream, _)) = listener.accept() {
-        let shared = Arc::clone(shared);
-        threads.push(std::thread::spawn(move || {
-            let _ = serve(stream, &shared);
-        }));
-    }
-    for thread in threads {
-        let _ = thread.join();
-    }
-}
-
-/// One connection: request heads without bodies, one after the other.
-fn serve(mut stream: TcpStream, shared: &UpstreamState) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(TICK))?;
-    let mut heard = Vec::new();
-    let mut buf = [0; 4096];
-    while !shared.over.load(Ordering::SeqCst) {
-        while let Some(end) = heard.windows(4).position(|part| part == b"\r\n\r\n") {
-            let head: Vec<u8> = heard.drain(..end + 4).collect();
-            let Some(answer) = answer(&head, shared) else {
-                return Ok(());
-            };
-            stream.write_all(&answer)?;
-        }
-        match stream.read(&mut buf) {
-            Ok(0) => return Ok(()),
-            Ok(n) => heard.extend_from_slice(&buf[..n]),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-                ) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// The answer to a request; `None`: the connection is closed.
-fn answer(head: &[u8], shared: &UpstreamState) -> Option<Vec<u8>> {
-    let asked = [b"GET ", TARGET.as_bytes(), b" "].concat();
-    if !head.starts_with(&asked) {
-        return Some(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_vec());
-    }
-    let reply = shared
-        .reply
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
-    let body = reply.body()?;
-    shared.hits.fetch_add(1, Ordering::SeqCst);
-    let fields = "Content-Type: application/json; charset=utf-8";
-    let length = body.len();
-    Some(
-        format!("HTTP/1.1 200 OK\r\n{fields}\r\nContent-Length: {length}\r\n\r\n{body}")
-            .into_bytes(),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Shutdown;
+    use std::io::{Read, Write};
+    use std::net::{Shutdown, TcpListener, TcpStream};
 
     #[test]
     fn the_published_weather() {

@@ -20,6 +20,8 @@ pub struct ExperimentLoad {
     pub shape: Load,
     /// Requests that the servers get instead of those of the contract; none: those of the contract.
     pub requests: Option<Arc<RequestFile>>,
+    /// Weight of the load in the composite; none: it does not count.
+    pub weight: Option<f64>,
 }
 
 impl ExperimentLoad {
@@ -88,9 +90,16 @@ pub(super) fn read(
                 load.contract = Some(inert::line(&shown).into_owned());
             }
         }
+        let weight = table.get_ref().weight;
+        if weight.is_some_and(|weight| weight.is_nan() || weight <= 0.0 || weight.is_infinite()) {
+            let at = place_of("weight", table.span(), source.text());
+            return Err(wrong(at, "weight must be above 0".into(), None));
+        }
+        let share = grid.len() as f64;
         loads.extend(grid.into_iter().map(|shape| ExperimentLoad {
             shape,
             requests: requests.clone(),
+            weight: weight.map(|weight| weight / share),
         }));
     }
     Ok(loads)

@@ -95,7 +95,7 @@ fn endless_answers_are_not_swallowed() {
     }
 }
 
-// Slow: 63 verifications and as many probes; some wait for 0.5 s of silence.
+// Slow: 70 verifications and as many probes; some wait for 0.5 s of silence.
 #[test]
 fn garbage_is_refused() {
     let cases: [&[u8]; 7] = [
@@ -175,7 +175,7 @@ fn a_slow_but_steady_server_passes() {
     assert!(took > SILENCE, "{took:?} shows nothing");
 }
 
-// Slow: 9 contracts, each with 0.5 s of silence in a verification, and 0.5 s in a probe.
+// Slow: 10 contracts, each with 0.5 s of silence in a verification, and 0.5 s in a probe.
 #[test]
 fn a_server_that_takes_nothing_ends_in_time() {
     let addr = serve(|stream, _| {
@@ -212,7 +212,7 @@ fn a_server_that_stops_reading_ends_in_time() {
     assert!(violation.found.ends_with("of 1.0 MB"), "{violation}");
 }
 
-// Slow: 9 contracts, each with 0.5 s of silence in a verification, and 0.5 s in a probe.
+// Slow: 10 contracts, each with 0.5 s of silence in a verification, and 0.5 s in a probe.
 #[test]
 fn connections_never_accepted_end_in_time() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -235,7 +235,7 @@ fn a_port_without_a_listener_is_reported() {
     }
 }
 
-// Slow: 9 contracts, each with a probe of a server that is silent for 0.5 s.
+// Slow: 10 contracts, each with a probe of a server that is silent for 0.5 s.
 #[test]
 fn a_probe_wants_an_answer_not_just_a_connection() {
     use std::io::ErrorKind::{InvalidData, TimedOut, UnexpectedEof};

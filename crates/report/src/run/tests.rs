@@ -48,6 +48,15 @@ pub(super) fn trial(server: &str, round: u32, throughput: f64) -> Trial {
 
 /// The report of these trials, each of which has 2,000 requests.
 fn report_of(run: RunHead, trials: &[Trial], failures: Vec<FailureReport>) -> RunReport {
+    weighted(run, &BTreeMap::new(), trials, failures)
+}
+
+fn weighted(
+    run: RunHead,
+    weights: &BTreeMap<String, f64>,
+    trials: &[Trial],
+    failures: Vec<FailureReport>,
+) -> RunReport {
     let mut times: ByCell<CellTimes> = ByCell::new();
     for trial in trials {
         let mut all = Distributions::default();
@@ -56,7 +65,7 @@ fn report_of(run: RunHead, trials: &[Trial], failures: Vec<FailureReport>) -> Ru
         }
         times.entry(cell_of(trial)).or_default().add(&all, 0);
     }
-    RunReport::new(run, trials, &times, failures)
+    RunReport::new(run, weights, trials, &times, failures)
 }
 
 #[test]
@@ -85,6 +94,42 @@ fn cells_are_compared_within_rounds() {
             .text(false, UNLIMITED)
             .contains("b is faster than a: 10.0% more requests/s (95% CI 10.0% to 10.0%).")
     );
+}
+
+/// No load counts for more because its rates are higher, and a server without figures under one load has no composite.
+#[test]
+fn loads_are_weighed_by_ratios() {
+    let under = |load: &str, trial: Trial| Trial {
+        cell: load.into(),
+        ..trial
+    };
+    let mut trials = Vec::new();
+    for round in 0..3 {
+        let noise = 1.0 + 0.01 * f64::from(round);
+        // Twice as fast under one, half as fast under the other, which counts three times as much.
+        for (server, fast, slow) in [("a", 1e6, 100.0), ("b", 2e6, 50.0)] {
+            trials.push(under("fast", trial(server, round, fast * noise)));
+            trials.push(under("slow", trial(server, round, slow * noise)));
+        }
+        trials.push(under("fast", trial("c", round, 5e6)));
+        trials.push(under("other", trial("b", round, 1.0)));
+    }
+    let weights = [("fast".to_owned(), 1.0), ("slow".to_owned(), 3.0)].into();
+    let report = weighted(head("a"), &weights, &trials, Vec::new());
+    let composite = report.composite.as_ref().unwrap();
+    assert_eq!(composite.weights["slow"], 0.75);
+    let [a, b] = &composite.servers[..] else {
+        panic!("{composite:?}")
+    };
+    assert_eq!((a.server.as_str(), a.ratio.value()), ("a", 1.0));
+    let expected = 2f64.powf(0.25) * 0.5f64.powf(0.75);
+    assert!((b.ratio.value() - expected).abs() < 1e-9, "{b:?}");
+    let text = report.text(false, UNLIMITED);
+    assert!(
+        text.contains("throughput ratios over 2 loads (fast 25.0%, slow 75.0%)"),
+        "{text}"
+    );
+    assert!(report_of(head("a"), &trials, Vec::new()).composite.is_none());
 }
 
 #[test]

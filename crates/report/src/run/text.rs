@@ -51,6 +51,9 @@ impl RunReport {
         for what in services::described(self.cells.iter().flat_map(|cell| &cell.services)) {
             let _ = writeln!(out, "{what}");
         }
+        if let Some(composite) = &self.composite {
+            out += &composite.text(width);
+        }
         out += &paragraph(&self.over_text());
         out += &super::rigs::text(&self.rigs, width);
         out += &super::generators::text(&self.generators, width);

@@ -141,7 +141,9 @@ fn plaintext_pipelined(visit: &mut Visit<'_>) -> Result<(), Fault> {
 fn db(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let answers = ask::in_turn(visit, "/db", SINGLES)?;
     let rows: Result<Vec<_>, Fault> = answers.iter().map(rows::row).collect();
-    rows::are_random(&rows?.iter().map(|row| row.id).collect::<Vec<_>>())
+    let ids: Vec<u32> = rows?.iter().map(|row| row.id).collect();
+    rows::are_random(&ids)?;
+    rows::are_mixed(&ids)
 }
 
 fn queries(visit: &mut Visit<'_>) -> Result<(), Fault> {
@@ -162,7 +164,6 @@ fn random_lists(visit: &Visit<'_>, target: &str) -> Result<(), Fault> {
     rows::are_others(&first, &second)
 }
 
-/// Rows may be in order here: who writes them so has no deadlocks.
 fn updates(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let target = "/updates?queries=20";
     let first = rows::rows(&ask::once(visit, target, Media::Json)?, 20)?;

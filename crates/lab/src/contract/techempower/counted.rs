@@ -13,6 +13,10 @@ use std::time::{Duration, Instant};
 /// Rows of a request.
 const EACH: usize = 20;
 
+/// Statements for each request that a pool may add, and rows of them: it tests a connection before it is used and puts
+/// it in order after that, for which asyncpg sends four statements.
+const OF_POOL: (u64, u64) = (4, 2);
+
 /// How often requests are sent until the counts are right: connections to the database that are opened for
 /// the first ones, with statements of their own, are not a server's way to work.
 const TRIES: usize = 3;
@@ -62,9 +66,18 @@ struct Bounds {
     tries: usize,
 }
 
-/// 5 % more than this.
-const fn and_some(number: u64) -> u64 {
-    number + number / 20
+impl Bounds {
+    /// From the least to 5 % more than the most, and what a pool may add for so many requests.
+    fn new(requests: usize, statements: (u64, u64), rows: (u64, u64)) -> Self {
+        let range = |(least, most): (u64, u64), each: u64| {
+            least..=most + most / 20 + each * requests as u64
+        };
+        Self {
+            statements: range(statements, OF_POOL.0),
+            rows: range(rows, OF_POOL.1),
+            tries: TRIES,
+        }
+    }
 }
 
 /// 1 % less than this, as a request may choose a row twice.
@@ -76,45 +89,28 @@ const fn nearly(number: u64) -> u64 {
 fn queries(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let requests = visit.choose(16, 64);
     let all = (requests * EACH) as u64;
-    let bounds = Bounds {
-        statements: all..=and_some(all),
-        rows: nearly(all)..=and_some(all),
-        tries: TRIES,
-    };
+    let bounds = Bounds::new(requests, (all, all), (nearly(all), all));
     count(visit, "/queries?queries=20", requests, EACH, &bounds)
 }
 
 /// Each row is read and written, by a statement for each or for all rows of a request.
 fn updates(visit: &mut Visit<'_>) -> Result<(), Fault> {
-    let requests = visit.choose(8, 32);
+    let requests = visit.choose(8, 16);
     let all = (requests * EACH) as u64;
-    let bounds = Bounds {
-        statements: all + requests as u64..=and_some(2 * all),
-        rows: nearly(2 * all)..=and_some(2 * all),
-        tries: TRIES,
-    };
+    let statements = (all + requests as u64, 2 * all);
+    let bounds = Bounds::new(requests, statements, (nearly(2 * all), 2 * all));
     count(visit, "/updates?queries=20", requests, EACH, &bounds)
 }
 
-/// At least a statement for each request; some pools send another one before it.
+/// A statement for each request, which gives a row.
 fn db(visit: &mut Visit<'_>) -> Result<(), Fault> {
-    let all = 64;
-    let bounds = Bounds {
-        statements: all..=and_some(2 * all),
-        rows: all..=and_some(2 * all),
-        tries: TRIES,
-    };
+    let bounds = Bounds::new(64, (64, 64), (64, 64));
     count(visit, "/db", 64, 0, &bounds)
 }
 
-/// The same with the 12 rows of the table.
+/// A statement for each request, which gives the 12 rows of the table.
 fn fortunes(visit: &mut Visit<'_>) -> Result<(), Fault> {
-    let all = 64;
-    let bounds = Bounds {
-        statements: all..=and_some(2 * all),
-        rows: 12 * all..=and_some(13 * all),
-        tries: TRIES,
-    };
+    let bounds = Bounds::new(64, (64, 64), (12 * 64, 12 * 64));
     count(visit, "/fortunes", 64, 0, &bounds)
 }
 

@@ -68,25 +68,29 @@ fn fortunes_now(visit: &mut Visit<'_>) -> Result<(), Fault> {
     // Escaped twice, or not at all, it is another text.
     let message = format!("{word} <b>bold</b> & \"two\" 'one' &lt; 1 < 2 été");
     let quoted = message.replace('\'', "''");
-    table::ask(
+    // Rows from before, and the new one.
+    let rows = table::ask(
         database,
-        &format!("INSERT INTO fortune (id, message) VALUES ({id}, '{quoted}')"),
+        &format!(
+            "WITH new AS (INSERT INTO fortune (id, message) VALUES ({id}, '{quoted}') RETURNING id, message) \
+             SELECT id, message FROM fortune UNION ALL SELECT id, message FROM new"
+        ),
     )?;
-    let compared = compare(visit, (id, &message));
+    let compared = compare(visit, id, &rows);
     // Also after a fault: the server is asked on.
     table::ask(database, &format!("DELETE FROM fortune WHERE id = {id}"))?;
     compared
 }
 
-fn compare(visit: &Visit<'_>, new: (i64, &str)) -> Result<(), Fault> {
-    let database = table::database(visit)?;
+/// A page has these rows of the table, of which one is new.
+fn compare(visit: &Visit<'_>, new: i64, rows: &[Vec<String>]) -> Result<(), Fault> {
     let page = read(&ask::once(visit, "/fortunes", Media::Html)?)?;
-    if page.iter().all(|fortune| fortune.0 != new.0) {
-        let expected = format!("row {}, which has just been inserted", new.0);
+    if page.iter().all(|fortune| fortune.0 != new) {
+        let expected = format!("row {new}, which has just been inserted");
         return Err(Fault::new(expected, shown(&page)));
     }
     let mut right = vec![(0, ADDED.to_owned())];
-    for row in table::ask(database, "SELECT id, message FROM fortune")? {
+    for row in rows {
         let [id, message] = &row[..] else {
             return Err(Fault::new(
                 "two columns from the database",

@@ -59,15 +59,17 @@ fn row_of(value: &Value) -> Result<Row, Fault> {
     }
 }
 
-/// The ids of rows that one client was given were drawn at random: neither the same again and again, nor in order, nor
-/// at equal distances, nor from a part of the table. Random ones are refused less than once in 10,000,000 times, from
-/// 20 ids on.
+fn not_random<T>(ids: &[u32], found: &str) -> Result<T, Fault> {
+    let first: Vec<String> = ids.iter().take(6).map(u32::to_string).collect();
+    let found = format!("{found}: {}, …", first.join(", "));
+    Err(Fault::new("ids drawn at random", found))
+}
+
+/// The ids of rows were drawn at random: neither the same again and again, nor at equal distances, nor from a part of the
+/// table. Random ones are refused less than once in 10,000,000 times, from 20 ids on. They may be in order: who draws
+/// ids that differ from each other may have them so.
 pub(super) fn are_random(ids: &[u32]) -> Result<(), Fault> {
-    let wrong = |found: String| {
-        let first: Vec<String> = ids.iter().take(6).map(u32::to_string).collect();
-        let found = format!("{found}: {}, …", first.join(", "));
-        Err(Fault::new("ids drawn at random", found))
-    };
+    let wrong = |found: String| not_random(ids, &found);
     let steps = || ids.windows(2).map(|pair| (pair[1] + ROWS - pair[0]) % ROWS);
     let mut common: HashMap<u32, usize> = HashMap::new();
     for step in steps() {
@@ -83,9 +85,6 @@ pub(super) fn are_random(ids: &[u32]) -> Result<(), Fault> {
         }
         _ => {}
     }
-    if ids.is_sorted() || ids.is_sorted_by(|a, b| a >= b) {
-        return wrong("ids in order".to_owned());
-    }
     let (low, high) = (ids.iter().min(), ids.iter().max());
     if let (Some(low), Some(high)) = (low, high)
         && high - low < ROWS / 4
@@ -93,6 +92,14 @@ pub(super) fn are_random(ids: &[u32]) -> Result<(), Fault> {
         return wrong(format!("ids from {low} to {high} only"));
     }
     Ok(())
+}
+
+/// The ids of answers to several requests are in no order.
+pub(super) fn are_mixed(ids: &[u32]) -> Result<(), Fault> {
+    match ids.is_sorted() || ids.is_sorted_by(|a, b| a >= b) {
+        true => not_random(ids, "ids in order"),
+        false => Ok(()),
+    }
 }
 
 /// Two answers have other ids: no list of ids was drawn once and kept.
@@ -158,6 +165,7 @@ mod tests {
         for _ in 0..20_000 {
             let ids: Vec<u32> = (0..20).map(|_| rng.random_range(1..=ROWS)).collect();
             are_random(&ids).unwrap();
+            are_mixed(&ids).unwrap();
         }
         let found = |ids: Vec<u32>| are_random(&ids).unwrap_err().found;
         assert!(found(vec![7; 20]).starts_with("the same id again"));
@@ -166,9 +174,10 @@ mod tests {
         assert!(found(strides).starts_with("ids 777 apart"));
         let mut sorted: Vec<u32> = (0..20).map(|_| rng.random_range(1..=ROWS)).collect();
         sorted.sort_unstable();
-        assert!(found(sorted.clone()).starts_with("ids in order"));
+        are_random(&sorted).unwrap();
+        assert!(are_mixed(&sorted).is_err());
         sorted.reverse();
-        assert!(found(sorted).starts_with("ids in order"));
+        assert!(are_mixed(&sorted).is_err());
         let few: Vec<u32> = (0..20).map(|_| rng.random_range(1..=100)).collect();
         assert!(found(few).contains("only"));
     }

@@ -11,7 +11,7 @@ pub(super) type Table = HashMap<u32, u32>;
 /// The server's database.
 pub(super) fn database<'a>(visit: &Visit<'a>) -> Result<&'a dyn Database, Fault> {
     visit.fixture.database().ok_or_else(|| {
-        let expected = "a database that prony has started for the server";
+        let expected = "PostgreSQL with pg_stat_statements, which prony has started for the server";
         Fault::new(expected, "none")
     })
 }

@@ -106,11 +106,6 @@ impl Database for FakeDatabase {
         match sql {
             "SELECT id, randomnumber FROM world" => return pairs(&tables.world),
             "SELECT id, randomnumber FROM cachedworld" => return pairs(&tables.cachedworld),
-            "SELECT id, message FROM fortune" => {
-                let rows = tables.fortune.iter();
-                let text = |(id, message): (&i64, &String)| vec![id.to_string(), message.clone()];
-                return Ok(rows.map(text).collect());
-            }
             _ => tables.changes += 1,
         }
         let number = |from: &str, to: &str| between(sql, from, to)?.trim().parse::<u32>().ok();
@@ -127,6 +122,9 @@ impl Database for FakeDatabase {
             tables
                 .fortune
                 .insert(i64::from(id), quoted.replace("''", "'"));
+            let rows = tables.fortune.iter();
+            let text = |(id, message): (&i64, &String)| vec![id.to_string(), message.clone()];
+            return Ok(rows.map(text).collect());
         } else if let Some(id) = sql.strip_prefix("DELETE FROM fortune WHERE id = ") {
             tables.fortune.remove(&id.parse().expect("an id"));
         } else {

@@ -124,7 +124,7 @@ fn a_cache_that_asks_once_for_each_request() {
 #[test]
 fn a_cache_of_another_table() {
     let said = ("cached-rows", "in an answer to /cached-queries?count=100");
-    caught(&ALL, said, "/cached-queries", |site, request| {
+    caught(&FULL, said, "/cached-queries", |site, request| {
         Answer::rows(&from(&site.kept, count(&request.target)))
     });
 }
