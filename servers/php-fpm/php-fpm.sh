@@ -3,15 +3,15 @@
 set -eu
 src=$1 host=$2 port=$3 workers=$4
 
-# Debian's program has the version in its name.
-fpm=$(ls /usr/sbin/php-fpm[0-9]* | tail -n 1)
+# Debian's program has the version in its name: the last one found is the newest.
+for fpm in /usr/sbin/php-fpm[0-9]*; do :; done
 
 # nginx wants an IPv6 address in brackets.
 case $host in *:*) host="[$host]" ;; esac
 
 # The workers of root's nginx and php-fpm run as another user, who may not be allowed to read
 # the files.
-user= fpm_user= as_root=
+user='' fpm_user='' as_root=''
 if [ "$(id -u)" -eq 0 ]; then
     user='user root;' fpm_user='user = root' as_root=-R
 fi

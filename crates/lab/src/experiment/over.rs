@@ -79,7 +79,12 @@ impl Experiment {
     /// When that cannot be done, in words.
     pub fn speak(&mut self, over: &[Protocol]) -> Result<Vec<String>, String> {
         let mut loads: Vec<ExperimentLoad> = Vec::new();
-        for ExperimentLoad { shape, requests } in &self.loads {
+        for ExperimentLoad {
+            shape,
+            requests,
+            weight,
+        } in &self.loads
+        {
             for &over in over {
                 let name = shape.name.as_ref();
                 let shape = Load {
@@ -103,6 +108,7 @@ impl Experiment {
                     loads.push(ExperimentLoad {
                         shape,
                         requests: requests.clone(),
+                        weight: *weight,
                     });
                 }
             }

@@ -48,9 +48,15 @@ pub(super) fn composite(
     let mut labels: Vec<&str> = groups.keys().map(|(_, label)| label.as_str()).collect();
     labels.sort_unstable();
     labels.dedup();
-    let rounds = groups.values().flatten().map(|trial| trial.round + 1).max()?;
+    let rounds = groups
+        .values()
+        .flatten()
+        .map(|trial| trial.round + 1)
+        .max()?;
     let of = |label: &str| -> Vec<Option<f64>> {
-        (0..rounds).map(|round| in_round(groups, &weights, label, round)).collect()
+        (0..rounds)
+            .map(|round| in_round(groups, &weights, label, round))
+            .collect()
     };
     let table: Vec<(&str, Vec<Option<f64>>)> = (labels.into_iter())
         .map(|label| (label, of(label)))
@@ -109,12 +115,21 @@ impl CompositeReport {
         let mut table = TextTable::new(columns);
         for server in &self.servers {
             let interval = server.ratio.interval();
-            let interval = interval.map_or("–".into(), |it| format!("{:.3} to {:.3}", it.low(), it.high()));
-            let mut cells = vec![server.server.clone(), show::ratio(server.ratio.value()), interval];
+            let interval = interval.map_or("–".into(), |it| {
+                format!("{:.3} to {:.3}", it.low(), it.high())
+            });
+            let mut cells = vec![
+                server.server.clone(),
+                show::ratio(server.ratio.value()),
+                interval,
+            ];
             cells.extend(server.group.clone());
             table.row(cells);
         }
-        let weights = self.weights.iter().map(|(load, weight)| format!("{load} {}", show::percent(*weight)));
+        let weights = self
+            .weights
+            .iter()
+            .map(|(load, weight)| format!("{load} {}", show::percent(*weight)));
         let weights: Vec<String> = weights.collect();
         format!(
             "\ncomposite: geometric mean of throughput ratios over {} loads ({})\n\n{}",

@@ -129,7 +129,11 @@ fn loads_are_weighed_by_ratios() {
         text.contains("throughput ratios over 2 loads (fast 25.0%, slow 75.0%)"),
         "{text}"
     );
-    assert!(report_of(head("a"), &trials, Vec::new()).composite.is_none());
+    assert!(
+        report_of(head("a"), &trials, Vec::new())
+            .composite
+            .is_none()
+    );
 }
 
 #[test]

@@ -24,6 +24,7 @@ pub fn experiment(names: &[&str], rounds: u32) -> Experiment {
         loads: vec![ExperimentLoad {
             shape: Load::default(),
             requests: None,
+            weight: None,
         }],
         rounds,
         placement: Sharing::Split,

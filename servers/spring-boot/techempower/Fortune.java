@@ -1,0 +1,3 @@
+package techempower;
+
+public record Fortune(int id, String message) {}

@@ -1,0 +1,3 @@
+package techempower;
+
+public record World(int id, int randomNumber) {}
