@@ -92,7 +92,7 @@ impl ProcWatch {
         // Before the load connects: what overflows then counts.
         let tcp = TcpCounters::read();
         let thread =
-            std::thread::spawn(move || watch(roots, &placement, period, tcp, &inbox, &told));
+            std::thread::spawn(move || watch(&roots, &placement, period, tcp, &inbox, &told));
         Self {
             orders,
             thread,
@@ -117,7 +117,7 @@ impl Watcher for ProcWatch {
 }
 
 fn watch(
-    roots: Roots,
+    roots: &Roots,
     placement: &Placement,
     period: Duration,
     tcp: TcpCounters,
