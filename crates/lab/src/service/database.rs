@@ -17,6 +17,9 @@ pub trait Database: Debug + Send + Sync {
     /// # Errors
     /// When the statistics cannot be read, in words.
     fn counts(&self) -> Result<Counts, String>;
+
+    /// Ends what connections it has open; the next question opens them again.
+    fn close(&self) {}
 }
 
 /// Work of a database since some moment.

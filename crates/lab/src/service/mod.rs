@@ -1,6 +1,7 @@
 //! Services: databases, and whatever else a server needs beside it, started anew for each of its starts.
 
 mod account;
+mod client;
 pub mod database;
 mod postgres;
 mod redis;
@@ -263,6 +264,15 @@ struct Service {
     _scratch: Option<Scratch>,
     /// After `process`: given back when that has ended.
     _port: Port,
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // A database waits for its clients when it is to end.
+        if let Some(database) = &self.database {
+            database.close();
+        }
+    }
 }
 
 /// What is watched of a service.

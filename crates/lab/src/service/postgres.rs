@@ -1,7 +1,8 @@
 //! PostgreSQL: a cluster of its own for each start of a server.
 
 use super::account::Account;
-use super::database::{Counts, Database};
+use super::client::Client;
+use super::database::Database;
 use super::{Place, Ready, ServedBy, template};
 use crate::manifest::on_path;
 use crate::process::Process;
@@ -12,17 +13,20 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
 /// Major versions that work.
 const VERSIONS: std::ops::RangeInclusive<u32> = 13..=18;
 /// Where packages put the programs, a folder per major version.
 const PACKAGED: [&str; 2] = ["/usr/lib/postgresql", "/usr/pgsql-"];
 /// Name of the server's database, and of the role that it logs in as.
-const SERVER: &str = "prony";
+pub(super) const SERVER: &str = "prony";
 /// Role of whoever asks on prony's behalf, so that the server's statements are told from others.
-const WATCHER: &str = "postgres";
+pub(super) const WATCHER: &str = "postgres";
+/// Database that every cluster has, with the statistics: the server's is its own.
+pub(super) const STATISTICS: &str = "postgres";
 /// Library that counts statements.
-const COUNTER: &str = "pg_stat_statements";
+pub(super) const COUNTER: &str = "pg_stat_statements";
 /// Setting that limits connections.
 const LIMIT: &str = "max_connections";
 /// Connections that a server is told to have at the most, all its workers together.
@@ -31,18 +35,6 @@ const POOL: u32 = 64;
 const RESERVED: u32 = 10;
 /// Characters of the password.
 const PASSWORD: usize = 24;
-/// Between fields of psql's output: a character that text hardly has.
-const FIELD: char = '\u{1f}';
-/// Between its rows.
-const ROW: char = '\u{1e}';
-
-/// What statements begin with that concern transactions, or the session itself: what drivers say when a connection goes
-/// back to its pool. In SQL, for `query`.
-const NOT_WORK: &str = "'^\\s*(begin|start|commit|end|rollback|savepoint|release|set|reset|show|deallocate|discard|close|listen|unlisten\
-    |select pg_advisory_unlock_all)\\M'";
-/// What statements begin with that write rows.
-const WRITES: &str = "'^\\s*(insert|update|delete|merge)\\M'";
-
 /// Programs of an installed PostgreSQL, and the account that it runs under.
 #[derive(Debug)]
 pub(super) struct Postgres {
@@ -104,11 +96,7 @@ impl Postgres {
         template::copy(&template.join("data"), &data)?;
         let password = read(&template.join("password"))?;
         let log = scratch.path().join("log");
-        let client = Client {
-            psql: self.psql(),
-            port: place.port,
-            password,
-        };
+        let client = Client::new(self.psql(), place.port, password, self.counter);
         let process = self.run(&data, &log, &client, place)?;
         let url = client.url();
         let settings = settings(&client).map_err(|why| Failure::new(Step::Start, why))?;
@@ -120,7 +108,7 @@ impl Postgres {
         Ok(ServedBy {
             what: self.describe(&settings),
             env,
-            database: self.counter.then(|| std::sync::Arc::new(client) as _),
+            database: Some(Arc::new(client)),
             url,
             process,
             scratch: Some(scratch),
@@ -169,18 +157,15 @@ impl Postgres {
             .open(data.join("postgresql.conf"))
             .and_then(|mut file| file.write_all(settings.as_bytes()))
             .map_err(cannot)?;
-        let client = Client {
-            psql: self.psql(),
-            port: place.port,
-            password,
-        };
+        let client = Client::new(self.psql(), place.port, password.clone(), self.counter);
         let process = self.run(&data, &path("log"), &client, place)?;
-        self.fill(&client, seed)
+        self.fill(&client, &password, seed)
             .map_err(|failure| match failure.output.as_str() {
                 "" => failure.with_output(process.output()),
                 _ => failure,
             })?;
         // With its own time for that: a cluster that is killed would recover at each start.
+        client.close();
         let data = data.display().to_string();
         self.do_it(&["pg_ctl", "stop", "--mode=fast", "--wait", "--pgdata", &data])?;
         process.stop();
@@ -188,14 +173,13 @@ impl Postgres {
     }
 
     /// Roles, the server's database and its content.
-    fn fill(&self, client: &Client, seed: &str) -> Result<(), Failure> {
+    fn fill(&self, client: &Client, password: &str, seed: &str) -> Result<(), Failure> {
         let begin = format!(
-            "create role {SERVER} login superuser password '{}'; create database {SERVER} owner {SERVER};",
-            client.password
+            "create role {SERVER} login superuser password '{password}';\ncreate database {SERVER} owner {SERVER};"
         );
-        client.script("postgres", WATCHER, &begin.replace("; ", ";\n"))?;
+        client.script(STATISTICS, WATCHER, &begin)?;
         if self.counter {
-            client.script("postgres", WATCHER, "create extension pg_stat_statements;")?;
+            client.script(STATISTICS, WATCHER, &format!("create extension {COUNTER};"))?;
         }
         client.script(SERVER, SERVER, seed).map_err(|failure| {
             Failure::new(failure.step, format!("its seed: {}", failure.message))
@@ -218,10 +202,10 @@ impl Postgres {
             "-D".into(),
             data.display().to_string(),
             "-p".into(),
-            client.port.to_string(),
+            place.port.to_string(),
         ];
         let line = self.account.command(&line);
-        let ready = || client.ask("postgres", "select 1").map(drop);
+        let ready = || client.ask("select 1").map(drop);
         place.launch(&line, log, Path::new("/"), &Ready::Asked(&ready))
     }
 
@@ -258,7 +242,7 @@ fn settings(client: &Client) -> Result<Vec<(&'static str, String)>, String> {
         "select {}, datcollate from pg_database where datname = '{SERVER}'",
         each.join(", ")
     );
-    let values = client.ask("postgres", &sql)?.into_iter().next();
+    let values = client.ask(&sql)?.into_iter().next();
     let names = names.into_iter().chain(["locale"]);
     Ok(names.zip(values.unwrap_or_default()).collect())
 }
@@ -329,131 +313,6 @@ fn output(command: &mut Command) -> Result<Output, Failure> {
     }
 }
 
-/// A client of a running cluster.
-#[derive(Debug)]
-struct Client {
-    psql: PathBuf,
-    port: u16,
-    password: String,
-}
-
-impl Client {
-    fn url(&self) -> String {
-        format!(
-            "postgres://{SERVER}:{}@127.0.0.1:{}/{SERVER}",
-            self.password, self.port
-        )
-    }
-
-    /// Variables by which servers and PostgreSQL's own library find it.
-    fn env(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("DATABASE_URL", self.url()),
-            ("PGHOST", "127.0.0.1".into()),
-            ("PGPORT", self.port.to_string()),
-            ("PGUSER", SERVER.into()),
-            ("PGPASSWORD", self.password.clone()),
-            ("PGDATABASE", SERVER.into()),
-        ]
-    }
-
-    fn psql(&self, database: &str, role: &str) -> Command {
-        let mut command = Command::new(&self.psql);
-        command
-            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"])
-            .args(["-h", "127.0.0.1", "-U", role, "-d", database])
-            .arg("-p")
-            .arg(self.port.to_string())
-            .env("PGPASSWORD", &self.password)
-            .env("PGCONNECT_TIMEOUT", "10")
-            .env("PGCLIENTENCODING", "UTF8");
-        command
-    }
-
-    /// Rows of a statement, which the server's account has not executed.
-    fn ask(&self, database: &str, sql: &str) -> Result<Vec<Vec<String>>, String> {
-        let mut command = self.psql(database, WATCHER);
-        command.args(["-F", &FIELD.to_string(), "-R", &ROW.to_string(), "-c", sql]);
-        let output = output(&mut command).map_err(|failure| complaint(&failure.output))?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let rows = text.strip_suffix('\n').unwrap_or(&text).split(ROW);
-        let fields = |row: &str| row.split(FIELD).map(Into::into).collect();
-        Ok(rows.filter(|row| !row.is_empty()).map(fields).collect())
-    }
-
-    /// Runs a script, as psql does: `\copy` and `COPY … FROM stdin` work.
-    fn script(&self, database: &str, role: &str, script: &str) -> Result<(), Failure> {
-        let cannot = |error: std::io::Error| Failure::new(Step::Start, format!("psql: {error}"));
-        let mut command = self.psql(database, role);
-        let mut child = command
-            .args(["-f", "-"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(cannot)?;
-        let mut stdin = child.stdin.take().expect("it was asked for");
-        let text = script.to_owned();
-        // Beside the reading: a script that complains a lot would wait for a reader.
-        let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
-        let output = child.wait_with_output().map_err(cannot)?;
-        // When psql has ended early, its own words say more than the broken pipe.
-        let _ = writer.join();
-        match output.status.success() {
-            true => Ok(()),
-            false => Err(Failure::new(
-                Step::Start,
-                complaint(&String::from_utf8_lossy(&output.stderr)),
-            )),
-        }
-    }
-}
-
-/// The first line of an error, without the name of psql's input.
-fn complaint(printed: &str) -> String {
-    let is_error = |line: &&str| line.contains("ERROR") || line.contains("FATAL");
-    let line = printed.lines().find(is_error);
-    let line = line
-        .or_else(|| printed.lines().next())
-        .unwrap_or("psql failed");
-    let line = line
-        .strip_prefix("psql:<stdin>:")
-        .map_or_else(|| line.to_owned(), |rest| format!("line {rest}"));
-    line.trim().to_owned()
-}
-
-impl Database for Client {
-    fn query(&self, sql: &str) -> Result<Vec<Vec<String>>, String> {
-        self.ask(SERVER, sql)
-    }
-
-    fn counts(&self) -> Result<Counts, String> {
-        let sum =
-            |what: &str, which: &str| format!("coalesce(sum({what}) filter (where {which}), 0)");
-        let work = format!("query !~* {NOT_WORK}");
-        let sql = format!(
-            "select {}, {}, {}, (select xact_rollback from pg_stat_database where datname = '{SERVER}') \
-             from pg_stat_statements s join pg_database d on d.oid = s.dbid join pg_roles r on r.oid = s.userid \
-             where datname = '{SERVER}' and rolname = '{SERVER}'",
-            sum("calls", &work),
-            sum("rows", &work),
-            sum("rows", &format!("query ~* {WRITES}")),
-        );
-        let rows = self.ask("postgres", &sql)?;
-        let row = rows.first().map_or(&[][..], Vec::as_slice);
-        let numbers: Vec<u64> = row.iter().filter_map(|text| text.parse().ok()).collect();
-        match numbers.as_slice() {
-            &[statements, rows, rows_written, rolled_back] => Ok(Counts {
-                statements,
-                rows,
-                rows_written,
-                rolled_back,
-            }),
-            _ => Err(format!("{COUNTER} answered {row:?}")),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -464,16 +323,5 @@ mod tests {
         assert_eq!(number(debian), "15.18");
         assert_eq!(number("postgres (PostgreSQL) 17beta1\n"), "17beta1");
         assert_eq!(number(""), "");
-    }
-
-    #[test]
-    fn the_error_of_a_seed_is_one_line() {
-        let printed = "psql:<stdin>:2: NOTICE:  it is so\npsql:<stdin>:3: ERROR:  relation \"x\" does not exist\n\
-            LINE 1: select * from x;\n";
-        assert_eq!(
-            complaint(printed),
-            "line 3: ERROR:  relation \"x\" does not exist"
-        );
-        assert_eq!(complaint(""), "psql failed");
     }
 }
