@@ -127,7 +127,7 @@ fn watch(
     let Ok(WatchCommand::Measure { from, until }) = inbox.recv() else {
         return Watched::default();
     };
-    let mut services: Vec<_> = roots.services.iter().map(WatchedService::ask).collect();
+    let mut services: Vec<_> = roots.services.iter().map(WatchedService::of).collect();
     sleep_until(from);
     services.iter_mut().for_each(WatchedService::begin);
     let mut observer = TreeObserver::on(roots.server);

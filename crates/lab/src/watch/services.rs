@@ -15,13 +15,15 @@ pub(super) struct WatchedService {
 }
 
 impl WatchedService {
-    /// Asks its database what it has done so far. That takes time, and costs it CPU: before the measurement begins.
-    pub(super) fn ask(root: &ServiceRoot) -> Self {
+    /// A service that is to be watched. Its database is asked once, so that a connection is there when the measurement
+    /// begins.
+    pub(super) fn of(root: &ServiceRoot) -> Self {
+        let _ = counts(root);
         Self {
             root: root.clone(),
             cpu: 0,
             written: None,
-            counts: counts(root),
+            counts: None,
         }
     }
 
@@ -29,6 +31,7 @@ impl WatchedService {
     pub(super) fn begin(&mut self) {
         self.cpu = cpu(&self.root);
         self.written = written(&self.root);
+        self.counts = counts(&self.root);
     }
 
     /// Looks again, and gives its name and what it used between. Its database is asked last.
