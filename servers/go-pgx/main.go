@@ -1,4 +1,4 @@
-// The techempower contract on net/http, pgx and html/template.
+// The contracts techempower and arena on net/http, pgx and html/template.
 package main
 
 import (
@@ -56,8 +56,8 @@ type app struct {
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 3 {
-		log.Fatal("usage: server HOST PORT")
+	if len(os.Args) != 4 {
+		log.Fatal("usage: server CONTRACT HOST PORT")
 	}
 	config, err := pgxpool.ParseConfig(os.Getenv("DATABASE_URL"))
 	if err != nil {
@@ -73,8 +73,19 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	a := &app{pool: pool, cached: cache(pool)}
 	mux := http.NewServeMux()
+	if os.Args[1] == "arena" {
+		if err := arenaRoutes(mux, pool); err != nil {
+			log.Fatal(err)
+		}
+	} else {
+		techempowerRoutes(mux, pool)
+	}
+	log.Fatal(http.ListenAndServe(net.JoinHostPort(os.Args[2], os.Args[3]), named(mux)))
+}
+
+func techempowerRoutes(mux *http.ServeMux, pool *pgxpool.Pool) {
+	a := &app{pool: pool, cached: cache(pool)}
 	mux.HandleFunc("GET /json", a.json)
 	mux.HandleFunc("GET /plaintext", a.plaintext)
 	mux.HandleFunc("GET /db", a.db)
@@ -82,7 +93,6 @@ func main() {
 	mux.HandleFunc("GET /fortunes", a.fortunes)
 	mux.HandleFunc("GET /updates", a.updates)
 	mux.HandleFunc("GET /cached-queries", a.cachedQueries)
-	log.Fatal(http.ListenAndServe(net.JoinHostPort(os.Args[1], os.Args[2]), named(mux)))
 }
 
 // named adds the header that net/http leaves out.
@@ -226,6 +236,10 @@ func randomIDs(count int) []int32 {
 }
 
 func answer(w http.ResponseWriter, body any, err error) {
+	answerWith(w, http.StatusOK, body, err)
+}
+
+func answerWith(w http.ResponseWriter, status int, body any, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -236,5 +250,6 @@ func answer(w http.ResponseWriter, body any, err error) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
 	w.Write(text)
 }

@@ -280,6 +280,7 @@ mod tests {
             (Contract::Weather, 4),
             (Contract::Http, 2),
             (Contract::Techempower, 5),
+            (Contract::Arena, 3),
             (Contract::WsEcho, 10),
         ] {
             assert!(catalog.of(contract).count() >= least, "{contract}");

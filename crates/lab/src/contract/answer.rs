@@ -38,6 +38,7 @@ pub(super) struct HttpAnswer {
 pub(super) struct OtherFields {
     pub server: Option<String>,
     pub date: Option<String>,
+    pub x_cache: Option<String>,
     /// The end of the connection is the end of the body, which has neither a length nor chunks.
     pub until_close: bool,
 }
@@ -57,6 +58,7 @@ struct AnswerHead {
     framing: Framing,
     server: Option<String>,
     date: Option<String>,
+    x_cache: Option<String>,
 }
 
 /// A connection on which answers are read, one after the other; bytes read too far wait for the
@@ -123,6 +125,7 @@ impl Listener {
             fields: OtherFields {
                 server: head.server,
                 date: head.date,
+                x_cache: head.x_cache,
                 until_close: matches!(head.framing, Framing::UntilEnd),
             },
         })
@@ -273,6 +276,7 @@ fn parse_head(bytes: &[u8]) -> Result<Option<AnswerHead>, Fault> {
         framing,
         server: first("Server"),
         date: first("Date"),
+        x_cache: first("X-Cache"),
     }))
 }
 

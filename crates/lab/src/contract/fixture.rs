@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 
-use super::Contract;
 use super::wire::Fault;
+use super::{Contract, arena};
 use crate::service::database::Database;
 use upstream::Upstream;
 
@@ -98,6 +98,8 @@ pub struct Fixture {
     folder: Option<FixtureFolder>,
     page: Vec<u8>,
     secret: Vec<u8>,
+    /// Items that a server of arena reads; null for other contracts.
+    dataset: serde_json::Value,
     reply: Mutex<UpstreamReply>,
     upstream: Option<Upstream>,
     database: Option<Arc<dyn Database>>,
@@ -127,6 +129,7 @@ impl Fixture {
             folder: None,
             page: page(),
             secret: page(),
+            dataset: serde_json::Value::Null,
             reply: Mutex::new(UpstreamReply::Weather(Weather::PUBLISHED)),
             upstream: None,
             database: None,
@@ -149,6 +152,12 @@ impl Fixture {
             Contract::WeatherUpstream => {
                 let folder = FixtureFolder::new(scratch)?;
                 folder.write(FILE, Weather::PUBLISHED.file().as_bytes())?;
+                this.folder = Some(folder);
+            }
+            Contract::Arena => {
+                let folder = FixtureFolder::new(scratch)?;
+                this.dataset = arena::random_dataset();
+                folder.write(arena::DATASET_FILE, this.dataset.to_string().as_bytes())?;
                 this.folder = Some(folder);
             }
             Contract::Weather => {
@@ -229,6 +238,10 @@ impl Fixture {
 
     pub(super) fn secret(&self) -> &[u8] {
         &self.secret
+    }
+
+    pub(super) fn dataset(&self) -> &serde_json::Value {
+        &self.dataset
     }
 
     pub(super) fn weather(&self) -> Weather {

@@ -3,8 +3,8 @@
 use super::wire::{Bounds, Fault, Patience};
 use super::{
     Contract, Depth, Fixture, LIMIT_TRIES, PassedStep, SILENCE_LIMIT, Verified, Violation, Visit,
-    any_http, fibonacci, grpc_echo, http_echo, static_file, techempower, weather, weather_upstream,
-    ws_echo,
+    any_http, arena, fibonacci, grpc_echo, http_echo, static_file, techempower, weather,
+    weather_upstream, ws_echo,
 };
 use prony_engine::protocol::h2::{StreamedExchange, WINDOW};
 use prony_engine::protocol::tls::TlsOptions;
@@ -103,7 +103,8 @@ impl<'a> Inspection<'a> {
             if self.depth < act.from || (reason.is_some() && self.depth < Depth::Thorough) {
                 continue;
             }
-            if !fixture.asks_database() && techempower::is_of_database(act) {
+            let of_database = techempower::is_of_database(act) || arena::is_of_database(act);
+            if !fixture.asks_database() && of_database {
                 left_out.push(act.name);
                 continue;
             }
@@ -174,6 +175,7 @@ impl<'a> Inspection<'a> {
             Contract::GrpcEcho => return Ok(grpc_echo::dialogue(&mut visit)),
             Contract::Http => any_http::exchanges(host),
             Contract::Techempower => techempower::exchanges(host),
+            Contract::Arena => arena::exchanges(host),
         };
         Ok(visit.way.dialogue(exchanges, keepalive))
     }

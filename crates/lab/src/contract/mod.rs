@@ -11,6 +11,7 @@
 
 mod answer;
 mod any_http;
+mod arena;
 mod certificate;
 mod date;
 mod fibonacci;
@@ -100,13 +101,15 @@ pub enum Contract {
     Http,
     /// Tests of databases and rendering at seven paths, as TechEmpower's suite asks for them.
     Techempower,
+    /// Profiles of HttpArena at six paths: sums, JSON of a dataset, uploads, and items of a database.
+    Arena,
     /// Over WebSocket at `/`, every message comes back, text as text and binary as binary.
     WsEcho,
 }
 
 impl Contract {
     /// Every contract there is.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::TcpEcho,
         Self::HttpEcho,
         Self::StaticFile,
@@ -116,6 +119,7 @@ impl Contract {
         Self::GrpcEcho,
         Self::Http,
         Self::Techempower,
+        Self::Arena,
         Self::WsEcho,
     ];
 
@@ -132,6 +136,7 @@ impl Contract {
             Self::GrpcEcho => "grpc-echo",
             Self::Http => "http",
             Self::Techempower => "techempower",
+            Self::Arena => "arena",
             Self::WsEcho => "ws-echo",
         }
     }
@@ -163,7 +168,7 @@ impl Contract {
     pub const fn needs_fixture(self) -> bool {
         matches!(
             self,
-            Self::StaticFile | Self::Weather | Self::WeatherUpstream
+            Self::StaticFile | Self::Weather | Self::WeatherUpstream | Self::Arena
         )
     }
 
@@ -171,13 +176,8 @@ impl Contract {
     #[must_use]
     pub fn services(self) -> ServiceSpecs {
         match self {
-            Self::Techempower => {
-                let spec = ServiceSpec {
-                    seed_text: Some(techempower::seed().to_owned()),
-                    ..ServiceSpec::default()
-                };
-                [("postgres".to_owned(), spec)].into()
-            }
+            Self::Techempower => postgres(techempower::seed()),
+            Self::Arena => postgres(arena::seed()),
             _ => ServiceSpecs::new(),
         }
     }
@@ -207,7 +207,9 @@ impl Contract {
         } else {
             Protocol::Plain
         };
-        let of_http1 = |act: &Act| http::is_of_http1(act) || techempower::is_of_http1(act);
+        let of_http1 = |act: &Act| {
+            http::is_of_http1(act) || techempower::is_of_http1(act) || arena::is_of_http1(act)
+        };
         let kept = move |act: &&'static Act| !(over.has_streams() && of_http1(act));
         let reaches =
             move |act: &&'static Act| !(matches!(over, Protocol::H3) && over_h2::is_of_frames(act));
@@ -242,9 +244,19 @@ impl Contract {
             Self::GrpcEcho => grpc_echo::SCRIPT,
             Self::Http => any_http::SCRIPT,
             Self::Techempower => techempower::SCRIPT,
+            Self::Arena => arena::SCRIPT,
             Self::WsEcho => ws_echo::SCRIPT,
         }
     }
+}
+
+/// PostgreSQL with this content.
+fn postgres(seed: &str) -> ServiceSpecs {
+    let spec = ServiceSpec {
+        seed_text: Some(seed.to_owned()),
+        ..ServiceSpec::default()
+    };
+    [("postgres".to_owned(), spec)].into()
 }
 
 /// Sends a request and gives status and body of its answer; if the body is to be decoded, to at most `decoded` bytes,
@@ -336,6 +348,7 @@ impl Visit<'_> {
             Contract::WeatherUpstream => weather_upstream::case(self),
             Contract::Http => any_http::case(),
             Contract::Techempower => techempower::case(self),
+            Contract::Arena => arena::case(self),
         }
     }
 

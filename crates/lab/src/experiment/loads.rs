@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn every_file_of_requests_that_ships_is_right() {
         let mut read = 0;
-        for folder in ["techempower", "shop"] {
+        for folder in ["techempower", "arena", "shop"] {
             for entry in fs::read_dir(experiments().join(folder)).unwrap() {
                 let path = entry.unwrap().path();
                 if path

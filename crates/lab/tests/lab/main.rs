@@ -1,5 +1,6 @@
 //! Contracts against servers that keep them, cheat or misbehave; and measurements, over made-up hosts and generators.
 
+mod arena;
 mod cheats;
 mod contracts;
 mod grpc;

@@ -357,6 +357,7 @@ impl PendingStream {
         self.fields = OtherFields {
             server: head.fields.get("server").map(text),
             date: head.fields.get("date").map(text),
+            x_cache: head.fields.get("x-cache").map(text),
             until_close: false,
         };
         self.codings = codings.map(|value| value.as_bytes().to_vec()).collect();

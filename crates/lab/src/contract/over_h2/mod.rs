@@ -134,6 +134,7 @@ pub(super) fn ask_with(
         fields: OtherFields {
             server: answer.fields.get("server").map(text),
             date: answer.fields.get("date").map(text),
+            x_cache: answer.fields.get("x-cache").map(text),
             until_close: false,
         },
     })

@@ -60,7 +60,7 @@ pub(super) const CACHED_QUERIES_COUNTED: Act = Act {
 };
 
 /// Work that requests may cause.
-struct Bounds {
+pub(in crate::contract) struct Bounds {
     statements: RangeInclusive<u64>,
     rows: RangeInclusive<u64>,
     tries: usize,
@@ -68,7 +68,11 @@ struct Bounds {
 
 impl Bounds {
     /// From the least to 5 % more than the most, and what a pool may add for so many requests.
-    fn new(requests: usize, statements: (u64, u64), rows: (u64, u64)) -> Self {
+    pub(in crate::contract) fn new(
+        requests: usize,
+        statements: (u64, u64),
+        rows: (u64, u64),
+    ) -> Self {
         let range = |(least, most): (u64, u64), each: u64| {
             least..=most + most / 20 + each * requests as u64
         };
@@ -77,6 +81,22 @@ impl Bounds {
             rows: range(rows, OF_POOL.1),
             tries: TRIES,
         }
+    }
+
+    /// Repeats what sends the requests and gives the work that they caused, until that is within the bounds.
+    pub(in crate::contract) fn repeat(
+        &self,
+        requests: usize,
+        mut send: impl FnMut() -> Result<Counts, Fault>,
+    ) -> Result<(), Fault> {
+        let mut last = Ok(());
+        for _ in 0..self.tries {
+            last = judge(send()?, self, requests);
+            if last.is_ok() {
+                break;
+            }
+        }
+        last
     }
 }
 
@@ -139,21 +159,15 @@ fn count(
         "/fortunes" => Media::Html,
         _ => Media::Json,
     };
-    let mut last = Ok(());
-    for _ in 0..bounds.tries {
+    bounds.repeat(requests, || {
         let before = table::counts(database)?;
         for answer in ask::at_once(visit, &vec![target; requests], media)? {
             if each > 0 {
                 rows::rows(&answer, each)?;
             }
         }
-        let work = settled(database, before, *bounds.statements.start())?;
-        last = judge(work, bounds, requests);
-        if last.is_ok() {
-            break;
-        }
-    }
-    last
+        settled(database, before, *bounds.statements.start())
+    })
 }
 
 fn judge(work: Counts, bounds: &Bounds, requests: usize) -> Result<(), Fault> {
@@ -173,7 +187,11 @@ fn judge(work: Counts, bounds: &Bounds, requests: usize) -> Result<(), Fault> {
 }
 
 /// The work since `before`, once there are `least` statements, or no more have come for a while.
-fn settled(database: &dyn Database, before: Counts, least: u64) -> Result<Counts, Fault> {
+pub(in crate::contract) fn settled(
+    database: &dyn Database,
+    before: Counts,
+    least: u64,
+) -> Result<Counts, Fault> {
     let mut work = table::counts(database)? - before;
     let mut grown = Instant::now();
     while work.statements < least && grown.elapsed() < SETTLED {

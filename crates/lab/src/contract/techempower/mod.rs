@@ -3,13 +3,13 @@
 
 mod answers;
 mod ask;
-mod counted;
+pub(super) mod counted;
 mod date_advances;
 mod fortunes;
 mod html;
 mod now;
 mod rows;
-mod table;
+pub(super) mod table;
 mod written;
 
 use super::http::{self, Case};

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub(super) type Table = HashMap<u32, u32>;
 
 /// The server's database.
-pub(super) fn database<'a>(visit: &Visit<'a>) -> Result<&'a dyn Database, Fault> {
+pub(in crate::contract) fn database<'a>(visit: &Visit<'a>) -> Result<&'a dyn Database, Fault> {
     visit.fixture.database().ok_or_else(|| {
         let expected = "PostgreSQL with pg_stat_statements, which prony has started for the server";
         Fault::new(expected, "none")
@@ -17,13 +17,16 @@ pub(super) fn database<'a>(visit: &Visit<'a>) -> Result<&'a dyn Database, Fault>
 }
 
 /// Executes a statement.
-pub(super) fn ask(database: &dyn Database, sql: &str) -> Result<Vec<Vec<String>>, Fault> {
+pub(in crate::contract) fn ask(
+    database: &dyn Database,
+    sql: &str,
+) -> Result<Vec<Vec<String>>, Fault> {
     let failed = |why: String| Fault::new("the database to answer prony", one_line(&why));
     database.query(sql).map_err(failed)
 }
 
 /// Work of the database so far.
-pub(super) fn counts(database: &dyn Database) -> Result<Counts, Fault> {
+pub(in crate::contract) fn counts(database: &dyn Database) -> Result<Counts, Fault> {
     let failed = |why: String| Fault::new("the database's statistics", one_line(&why));
     database.counts().map_err(failed)
 }

@@ -1,0 +1,99 @@
+//! `arena`: profiles of HttpArena, which one server has at six paths: sums, JSON of a dataset with and without
+//! compression, uploads, rows of a database, and items that are read, listed, created and changed.
+
+mod ask;
+mod async_db;
+mod baseline;
+mod counted;
+mod crud;
+mod dataset;
+mod items;
+mod json;
+mod upload;
+
+use super::http::{self, Case};
+use super::{Act, Exchange, Visit};
+pub(super) use dataset::{FILE as DATASET_FILE, random as random_dataset};
+use prony_engine::protocol::{Expect, HttpRequest};
+use rand::RngExt;
+
+/// Steps that ask the server's database.
+const OF_DATABASE: [Act; 7] = [
+    async_db::NOW,
+    crud::UPDATE,
+    crud::CREATE,
+    crud::LIST,
+    crud::EXPIRY,
+    counted::ASYNC_DB,
+    counted::CRUD,
+];
+
+/// Steps whose requests have bodies or fields of their own, or come one after the other on one connection.
+const OF_HTTP1: [Act; 9] = [
+    baseline::POST,
+    baseline::CHUNKED,
+    baseline::PIPELINED,
+    json::COMPRESSED,
+    upload::STEP,
+    crud::READ,
+    crud::UPDATE,
+    crud::CREATE,
+    crud::EXPIRY,
+];
+
+pub(super) const SCRIPT: &[Act] = &[
+    baseline::GET,
+    baseline::POST,
+    baseline::CHUNKED,
+    baseline::PIPELINE,
+    baseline::PIPELINED,
+    json::STEP,
+    json::COMPRESSED,
+    upload::STEP,
+    async_db::STEP,
+    async_db::CLAMPED,
+    crud::READ,
+    http::COMPLETE_REQUEST,
+    http::FRAGMENTS,
+    http::KEEP_ALIVE,
+    http::PIPELINED_REQUESTS,
+    http::INTERLEAVED_CONNECTIONS,
+    http::CLOSE,
+    async_db::NOW,
+    crud::UPDATE,
+    crud::CREATE,
+    crud::LIST,
+    crud::EXPIRY,
+    counted::ASYNC_DB,
+    counted::CRUD,
+];
+
+/// SQL that makes the table of a new database.
+#[must_use]
+pub fn seed() -> &'static str {
+    include_str!("seed.sql")
+}
+
+/// Does this step ask the server's database?
+pub(super) fn is_of_database(act: &Act) -> bool {
+    OF_DATABASE.iter().any(|own| own.name == act.name)
+}
+
+/// Is this step taken over HTTP/1.1 alone?
+pub(super) fn is_of_http1(act: &Act) -> bool {
+    OF_HTTP1.iter().any(|own| own.name == act.name)
+}
+
+/// A sum or JSON, drawn at random.
+pub(super) fn case(visit: &mut Visit<'_>) -> Case {
+    match visit.rng.random_range(0..2) {
+        0 => baseline::case(visit),
+        _ => json::case(visit),
+    }
+}
+
+/// Exchange of a load that has no file of requests.
+pub(super) fn exchanges(host: &str) -> Vec<Exchange> {
+    let expect = Expect::body(baseline::OK.to_vec()).with_status(200);
+    vec![(HttpRequest::get(host, "/pipeline"), expect)]
+}
