@@ -39,7 +39,7 @@ pub struct Placement {
     pub generator: Vec<usize>,
     /// The upstream's; empty when there is none.
     pub upstream: Vec<usize>,
-    /// Those of services beside the server; empty: they share the server's.
+    /// CPUs of services beside the server; empty: they share the server's.
     #[serde(default)]
     pub services: Vec<usize>,
     /// Where all CPUs that it could choose from are in the machine.

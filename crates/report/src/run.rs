@@ -111,7 +111,7 @@ pub struct CellReport {
     /// The server's CPU time per verified answer, in microseconds.
     pub server_cpu_us_per_request: Option<MicrosecondsPerRequest>,
     /// Costs of each service beside it per request, over all trials.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceCost>,
     /// The most memory of any trial, in bytes.
     pub rss_peak_bytes: u64,

@@ -29,7 +29,7 @@ const WRITES: &str = "'^\\s*(insert|update|delete|merge)\\M'";
 
 /// A client. Its questions use connections that stay open: a new one takes longer than most answers.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(super) struct PostgresClient {
     psql: PathBuf,
     port: u16,
     password: String,
@@ -41,7 +41,7 @@ pub(super) struct Client {
     statistics: Mutex<Option<Session>>,
 }
 
-impl Client {
+impl PostgresClient {
     pub(super) fn new(psql: PathBuf, port: u16, password: String, counts: bool) -> Self {
         Self {
             psql,
@@ -135,7 +135,7 @@ impl Client {
     }
 }
 
-impl Database for Client {
+impl Database for PostgresClient {
     fn query(&self, sql: &str) -> Result<Vec<Vec<String>>, String> {
         self.ask_in(&self.application, SERVER, sql)
     }

@@ -1,7 +1,7 @@
 //! PostgreSQL: a cluster of its own for each start of a server.
 
 use super::account::Account;
-use super::client::Client;
+use super::client::PostgresClient;
 use super::database::Database;
 use super::{Place, Ready, ServedBy, template};
 use crate::manifest::on_path;
@@ -96,7 +96,7 @@ impl Postgres {
         template::copy(&template.join("data"), &data)?;
         let password = read(&template.join("password"))?;
         let log = scratch.path().join("log");
-        let client = Client::new(self.psql(), place.port, password, self.counter);
+        let client = PostgresClient::new(self.psql(), place.port, password, self.counter);
         let process = self.run(&data, &log, &client, place)?;
         let url = client.url();
         let settings = settings(&client).map_err(|why| Failure::new(Step::Start, why))?;
@@ -157,7 +157,7 @@ impl Postgres {
             .open(data.join("postgresql.conf"))
             .and_then(|mut file| file.write_all(settings.as_bytes()))
             .map_err(cannot)?;
-        let client = Client::new(self.psql(), place.port, password.clone(), self.counter);
+        let client = PostgresClient::new(self.psql(), place.port, password.clone(), self.counter);
         let process = self.run(&data, &path("log"), &client, place)?;
         self.fill(&client, &password, seed)
             .map_err(|failure| match failure.output.as_str() {
@@ -173,7 +173,7 @@ impl Postgres {
     }
 
     /// Roles, the server's database and its content.
-    fn fill(&self, client: &Client, password: &str, seed: &str) -> Result<(), Failure> {
+    fn fill(&self, client: &PostgresClient, password: &str, seed: &str) -> Result<(), Failure> {
         let begin = format!(
             "create role {SERVER} login superuser password '{password}';\ncreate database {SERVER} owner {SERVER};"
         );
@@ -193,7 +193,7 @@ impl Postgres {
         &self,
         data: &Path,
         log: &Path,
-        client: &Client,
+        client: &PostgresClient,
         place: &Place<'_>,
     ) -> Result<Process, Failure> {
         let program = self.folder.join("postgres").display().to_string();
@@ -217,7 +217,7 @@ impl Postgres {
         output(Command::new(&line[0]).args(&line[1..]).current_dir("/"))
     }
 
-    /// Client program: the one beside the server, or that of the PATH.
+    /// PostgresClient program: the one beside the server, or that of the PATH.
     fn psql(&self) -> PathBuf {
         Some(self.folder.join("psql"))
             .filter(|psql| psql.is_file())
@@ -235,7 +235,7 @@ impl Postgres {
 }
 
 /// Settings on which its speed depends, by name.
-fn settings(client: &Client) -> Result<Vec<(&'static str, String)>, String> {
+fn settings(client: &PostgresClient) -> Result<Vec<(&'static str, String)>, String> {
     let names = ["fsync", "synchronous_commit", "shared_buffers", LIMIT];
     let each = names.map(|name| format!("current_setting('{name}')"));
     let sql = format!(

@@ -105,7 +105,7 @@ const fn nearly(number: u64) -> u64 {
     number - number / 100
 }
 
-/// As many statements as rows: neither fewer for several rows each, nor none for rows that are kept.
+/// Requires as many statements as rows: neither fewer for several rows each, nor none for rows that are kept.
 fn queries(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let requests = visit.choose(16, 64);
     let all = (requests * EACH) as u64;

@@ -4,7 +4,7 @@
 /// Content of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Page {
-    /// It begins with `<!DOCTYPE html>`.
+    /// The page begins with `<!DOCTYPE html>`.
     pub doctype: bool,
     /// Text of its title.
     pub title: String,
