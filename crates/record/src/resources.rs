@@ -67,7 +67,7 @@ pub struct Resources {
 /// Resources that a service used, such as a database.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceUse {
-    /// Its program, version and the settings on which its speed depends.
+    /// Program, version and the settings on which the service's speed depends.
     pub what: String,
     /// CPU time of its processes, in nanoseconds, in steps of 10 ms for those that ended meanwhile.
     pub cpu_ns: Nanos,
@@ -122,7 +122,7 @@ impl ServiceTotals {
 pub struct ServiceCost {
     /// Name of the service.
     pub name: String,
-    /// Its program, version and the settings on which its speed depends.
+    /// Program, version and the settings on which the service's speed depends.
     pub what: String,
     /// CPU time per request, in nanoseconds.
     pub cpu_ns: f64,

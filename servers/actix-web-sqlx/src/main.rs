@@ -52,7 +52,7 @@ struct Parameters {
     count: Option<String>,
 }
 
-/// What a worker has: it shares nothing with the others.
+/// State of a worker, which shares nothing with the others.
 struct State {
     pool: PgPool,
     cached: OnceCell<Vec<World>>,

@@ -135,7 +135,7 @@ pub trait Started: Any {
     /// postgres, which ended by signal 9`.
     fn exited(&mut self) -> Option<String>;
 
-    /// Its services, to be watched; none where they run on another machine.
+    /// Services beside it, to be watched; none where they run on another machine.
     fn services(&self) -> Vec<ServiceRoot> {
         Vec::new()
     }

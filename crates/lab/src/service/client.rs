@@ -20,11 +20,11 @@ const LAST: &str = "-- that was all";
 /// Silence after which a database counts as hung.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// What statements begin with that concern transactions, or the session itself: what drivers say when a connection goes
-/// back to its pool. In SQL, for `query`.
+/// Beginnings of statements that concern transactions, or the session itself: drivers say them when a connection goes back
+/// to its pool. In SQL, for `query`.
 const NOT_WORK: &str = "'^\\s*(begin|start|commit|end|rollback|savepoint|release|set|reset|show|deallocate|discard|close|listen|unlisten\
     |select pg_advisory_unlock_all)\\M'";
-/// What statements begin with that write rows.
+/// Beginnings of statements that write rows.
 const WRITES: &str = "'^\\s*(insert|update|delete|merge)\\M'";
 
 /// A client. Its questions use connections that stay open: a new one takes longer than most answers.
@@ -36,9 +36,9 @@ pub(super) struct PostgresClient {
     /// Statements are counted.
     counts: bool,
     /// To the server's database.
-    application: Mutex<Option<Session>>,
+    application: Mutex<Option<PsqlSession>>,
     /// To the one with the statistics.
-    statistics: Mutex<Option<Session>>,
+    statistics: Mutex<Option<PsqlSession>>,
 }
 
 impl PostgresClient {
@@ -117,14 +117,14 @@ impl PostgresClient {
 
     fn ask_in(
         &self,
-        session: &Mutex<Option<Session>>,
+        session: &Mutex<Option<PsqlSession>>,
         database: &str,
         sql: &str,
     ) -> Result<Vec<Vec<String>>, String> {
         let mut held = session.lock().unwrap_or_else(PoisonError::into_inner);
         let session = match held.as_mut() {
             Some(session) => session,
-            None => held.insert(Session::open(self.psql(database, WATCHER))?),
+            None => held.insert(PsqlSession::open(self.psql(database, WATCHER))?),
         };
         let answer = session.ask(sql);
         if answer.is_err() {
@@ -180,13 +180,13 @@ impl Database for PostgresClient {
 
 /// A psql that reads statements from its standard input.
 #[derive(Debug)]
-struct Session {
+struct PsqlSession {
     child: Child,
     stdin: ChildStdin,
     stdout: ChildStdout,
 }
 
-impl Session {
+impl PsqlSession {
     fn open(mut psql: Command) -> Result<Self, String> {
         let mut child = psql
             .args(["-F", &FIELD.to_string(), "-R", &ROW.to_string()])
@@ -233,7 +233,7 @@ impl Session {
         Ok(rows.filter(|row| !row.is_empty()).map(fields).collect())
     }
 
-    /// What it complained of, now that it has ended.
+    /// The complaint of a psql that has ended.
     fn last_words(&mut self) -> String {
         let mut printed = String::new();
         if let Some(mut stderr) = self.child.stderr.take() {
@@ -243,7 +243,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for PsqlSession {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -279,11 +279,11 @@ mod tests {
     }
 
     /// A shell in psql's place.
-    fn session(script: &str) -> Session {
+    fn session(script: &str) -> PsqlSession {
         let mut shell = Command::new("sh");
         // psql's own options are the script's arguments.
         shell.args(["-c", script, "psql"]);
-        Session::open(shell).unwrap()
+        PsqlSession::open(shell).unwrap()
     }
 
     #[test]

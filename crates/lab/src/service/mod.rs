@@ -275,16 +275,16 @@ impl Drop for Service {
     }
 }
 
-/// What is watched of a service.
+/// Parts of a service that are watched.
 #[derive(Debug, Clone)]
 pub struct ServiceRoot {
     /// Name of the service.
     pub name: String,
-    /// Its program, version and settings, in a line.
+    /// Program, version and settings of the service, in a line.
     pub what: String,
     /// The process above its own.
     pub root: Root,
-    /// Its database, if it counts what it does.
+    /// The database, if the service is one that can be asked.
     pub database: Option<Arc<dyn Database>>,
 }
 
@@ -332,7 +332,7 @@ impl Services {
         })
     }
 
-    /// What is watched of each.
+    /// Parts of each that are watched.
     pub(crate) fn roots(&self) -> Vec<ServiceRoot> {
         let root = |it: &Service| ServiceRoot {
             name: it.name.clone(),

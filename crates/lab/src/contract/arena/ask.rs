@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// End of a request's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Framing {
+pub(super) enum BodyFraming {
     Length,
     /// Chunks of at most so many bytes.
     Chunks(usize),
@@ -58,7 +58,7 @@ pub(super) fn post(
     target: &str,
     media: &str,
     body: &[u8],
-    framing: Framing,
+    framing: BodyFraming,
 ) -> Vec<u8> {
     let host = visit.way.authority;
     let mut bytes = format!(
@@ -66,11 +66,11 @@ pub(super) fn post(
     )
     .into_bytes();
     match framing {
-        Framing::Length => {
+        BodyFraming::Length => {
             bytes.extend(format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes());
             bytes.extend_from_slice(body);
         }
-        Framing::Chunks(size) => {
+        BodyFraming::Chunks(size) => {
             bytes.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n");
             for chunk in body.chunks(size) {
                 bytes.extend(format!("{:x}\r\n", chunk.len()).into_bytes());

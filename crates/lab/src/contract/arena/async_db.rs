@@ -33,7 +33,7 @@ pub(super) const NOW: Act = Act {
     run: now,
 };
 
-/// So many items with prices of a range.
+/// Requires so many items with prices of a range.
 fn judge(visit: &Visit<'_>, target: &str, range: (u32, u32), count: usize) -> Result<(), Fault> {
     let found = ask::json(&ask::get(visit, target)?, 200)?;
     let check = || {

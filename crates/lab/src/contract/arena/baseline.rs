@@ -4,7 +4,7 @@ use super::super::answer::Listener;
 use super::super::http::{Case, send};
 use super::super::wire::Fault;
 use super::super::{Act, Depth, Visit};
-use super::ask::{self, Framing};
+use super::ask::{self, BodyFraming};
 use rand::RngExt;
 
 pub(super) const OK: &[u8] = b"ok";
@@ -24,13 +24,13 @@ pub(super) const POST: Act = Act {
     name: "baseline-post",
     tried: "POST /baseline11?a=…&b=… with a number of known length",
     from: Depth::Quick,
-    run: |visit| post(visit, Framing::Length),
+    run: |visit| post(visit, BodyFraming::Length),
 };
 pub(super) const CHUNKED: Act = Act {
     name: "baseline-chunked",
     tried: "POST /baseline11?a=…&b=… with a number in chunks",
     from: Depth::Quick,
-    run: |visit| post(visit, Framing::Chunks(2)),
+    run: |visit| post(visit, BodyFraming::Chunks(2)),
 };
 pub(super) const PIPELINE: Act = Act {
     name: "pipeline",
@@ -66,7 +66,7 @@ fn get(visit: &mut Visit<'_>) -> Result<(), Fault> {
 }
 
 /// A body that was not read would be taken for the next request.
-fn post(visit: &mut Visit<'_>, framing: Framing) -> Result<(), Fault> {
+fn post(visit: &mut Visit<'_>, framing: BodyFraming) -> Result<(), Fault> {
     let mut listener = Listener::new(visit.open()?);
     for _ in 0..3 {
         let (target, sum) = terms(visit);

@@ -4,7 +4,7 @@ use super::super::answer::Listener;
 use super::super::http::send;
 use super::super::wire::Fault;
 use super::super::{Act, Depth, Visit};
-use super::ask::{self, Framing};
+use super::ask::{self, BodyFraming};
 use rand::RngExt;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn upload(visit: &mut Visit<'_>) -> Result<(), Fault> {
     }
     let mut listener = Listener::new(visit.open()?);
     for size in sizes {
-        for framing in [Framing::Chunks(16_000), Framing::Length] {
+        for framing in [BodyFraming::Chunks(16_000), BodyFraming::Length] {
             let mut body = vec![0; size];
             visit.rng.fill(&mut body[..]);
             send(
@@ -38,12 +38,12 @@ fn upload(visit: &mut Visit<'_>) -> Result<(), Fault> {
     listener.expect_nothing_more()
 }
 
-/// Who repeats Content-Length has an answer before the body is there.
+/// Sends no body at first: who repeats Content-Length has an answer before the body is there.
 fn held_back(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let size = visit.rng.random_range(10_000..=30_000);
     let mut body = vec![0; size];
     visit.rng.fill(&mut body[..]);
-    let request = ask::post(visit, "/upload", MEDIA, &body, Framing::Length);
+    let request = ask::post(visit, "/upload", MEDIA, &body, BodyFraming::Length);
     let (first, rest) = request.split_at(request.len() - 1);
     let mut listener = Listener::new(visit.open()?);
     send(&listener, first)?;

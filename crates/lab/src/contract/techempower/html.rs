@@ -17,7 +17,7 @@ pub(super) struct Page {
 /// Cell of a row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Cell {
-    /// It is a heading, `<th>`.
+    /// The cell is a heading, `<th>`.
     pub heading: bool,
     /// Text with its character references decoded, without white space around it.
     pub text: String,

@@ -3,7 +3,7 @@
 use super::super::wire::Fault;
 use super::super::{Act, Depth, Visit};
 use super::ask::{self, Media};
-use super::rows::{self, ROWS, Row};
+use super::rows::{self, ROWS, WorldRow};
 use super::table::{self, Table};
 use super::written;
 use rand::RngExt;
@@ -71,8 +71,8 @@ fn cached_rows(visit: &mut Visit<'_>) -> Result<(), Fault> {
     are_of(&world, target, &rows::rows(&answer, 100)?)
 }
 
-/// These rows of an answer are rows of the table.
-fn are_of(table: &Table, target: &str, found: &[Row]) -> Result<(), Fault> {
+/// Requires that rows of an answer are rows of the table.
+fn are_of(table: &Table, target: &str, found: &[WorldRow]) -> Result<(), Fault> {
     let Some(wrong) = found
         .iter()
         .find(|row| table.get(&row.id) != Some(&row.number))

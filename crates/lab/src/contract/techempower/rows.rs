@@ -13,18 +13,18 @@ pub(super) const MOST: usize = 500;
 
 /// Row of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct WorldRow {
     pub id: u32,
     pub number: u32,
 }
 
 /// The one row of an answer.
-pub(super) fn row(answer: &HttpAnswer) -> Result<Row, Fault> {
+pub(super) fn row(answer: &HttpAnswer) -> Result<WorldRow, Fault> {
     row_of(&json(answer)?)
 }
 
-/// So many rows of an answer.
-pub(super) fn rows(answer: &HttpAnswer, count: usize) -> Result<Vec<Row>, Fault> {
+/// Reads so many rows of an answer.
+pub(super) fn rows(answer: &HttpAnswer, count: usize) -> Result<Vec<WorldRow>, Fault> {
     let expected = format!("an array of {count} rows");
     match json(answer)? {
         Value::Array(list) if list.len() == count => list.iter().map(row_of).collect(),
@@ -42,7 +42,7 @@ fn shown(value: &Value) -> String {
     excerpt(value.to_string().as_bytes())
 }
 
-fn row_of(value: &Value) -> Result<Row, Fault> {
+fn row_of(value: &Value) -> Result<WorldRow, Fault> {
     let wrong =
         |found: String| Fault::new("a row with id and randomNumber, each 1 to 10000", found);
     let Value::Object(members) = value else {
@@ -54,7 +54,7 @@ fn row_of(value: &Value) -> Result<Row, Fault> {
         number.filter(|number| (1..=ROWS).contains(number))
     };
     match (member("id"), member("randomNumber"), members.len()) {
-        (Some(id), Some(number), 2) => Ok(Row { id, number }),
+        (Some(id), Some(number), 2) => Ok(WorldRow { id, number }),
         _ => Err(wrong(shown(value))),
     }
 }
@@ -103,7 +103,7 @@ pub(super) fn are_mixed(ids: &[u32]) -> Result<(), Fault> {
 }
 
 /// Two answers have other ids: no list of ids was drawn once and kept.
-pub(super) fn are_others(first: &[Row], second: &[Row]) -> Result<(), Fault> {
+pub(super) fn are_others(first: &[WorldRow], second: &[WorldRow]) -> Result<(), Fault> {
     let again = second
         .iter()
         .filter(|row| first.iter().any(|other| other.id == row.id))
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn rows_have_two_numbers_of_the_table() {
         let right = r#" { "randomNumber":10000 , "id":1 } "#;
-        let expected = Row {
+        let expected = WorldRow {
             id: 1,
             number: 10_000,
         };
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_list_of_ids_is_not_kept() {
-        let row = |id| Row { id, number: 1 };
+        let row = |id| WorldRow { id, number: 1 };
         let of = |ids: std::ops::Range<u32>| ids.map(row).collect::<Vec<_>>();
         are_others(&of(1..21), &of(20..40)).unwrap();
         assert!(are_others(&of(1..21), &of(5..25)).is_err());

@@ -1,7 +1,7 @@
 //! Judgement of updates: a table before them and after them, and the rows of the answers.
 
 use super::super::wire::Fault;
-use super::rows::Row;
+use super::rows::WorldRow;
 use super::table::Table;
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 const MOST: usize = 90;
 
 /// Every row has the number that an answer gives it, which is a new one; no other row has changed.
-pub(super) fn judge(before: &Table, after: &Table, answered: &[Row]) -> Result<(), Fault> {
+pub(super) fn judge(before: &Table, after: &Table, answered: &[WorldRow]) -> Result<(), Fault> {
     let mut numbers: HashMap<u32, Vec<u32>> = HashMap::new();
     for row in answered {
         numbers.entry(row.id).or_default().push(row.number);
@@ -81,8 +81,8 @@ mod tests {
     fn found(after: impl Fn(u32) -> u32, answered: impl Fn(u32) -> u32) -> Result<(), String> {
         let before: Table = (1..=100).map(|id| (id, id)).collect();
         let after: Table = (1..=100).map(|id| (id, after(id))).collect();
-        let rows: Vec<Row> = (1..=20)
-            .map(|id| Row {
+        let rows: Vec<WorldRow> = (1..=20)
+            .map(|id| WorldRow {
                 id,
                 number: answered(id),
             })

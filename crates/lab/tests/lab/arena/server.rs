@@ -169,7 +169,7 @@ impl Answer {
     }
 }
 
-/// What every cheat begins with.
+/// The honest server that every cheat begins with.
 pub struct Site {
     pub database: Arc<FakeDatabase>,
     pub fixture: Fixture,

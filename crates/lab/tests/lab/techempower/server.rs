@@ -78,7 +78,7 @@ pub fn object((id, number): (u32, u32)) -> Value {
     json!({"id": id, "randomNumber": number})
 }
 
-/// What every cheat begins with.
+/// The honest server that every cheat begins with.
 pub struct Site {
     pub database: Arc<FakeDatabase>,
     /// Rows of `cachedworld` in the process.

@@ -88,7 +88,7 @@ fn items_from_a_cache() {
     });
 }
 
-/// Such as of a replica in the process: there is never a wrong answer.
+/// A replica in the process would do that: there is never a wrong answer.
 #[test]
 fn items_that_no_statement_has_read() {
     let said = ("async-db-counted", "found 0 statements");

@@ -106,7 +106,7 @@ fn the_first_chunk_alone() {
     });
 }
 
-/// Whatever has come together has one answer.
+/// Requests that have come together have one answer.
 #[test]
 fn pipelined_answers_that_are_lost() {
     let site = Arc::new(Site::new());

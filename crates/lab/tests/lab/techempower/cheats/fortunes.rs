@@ -136,7 +136,7 @@ fn a_page_that_is_rendered_once() {
     });
 }
 
-/// Such as by a trigger: there is never a wrong answer.
+/// A trigger would do that: there is never a wrong answer.
 #[test]
 fn a_page_that_is_rendered_when_the_table_changes() {
     let rendered: Mutex<(u64, String)> = Mutex::default();
