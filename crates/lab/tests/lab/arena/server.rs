@@ -117,7 +117,7 @@ impl Answer {
         }
     }
 
-    pub fn text(body: impl ToString) -> Self {
+    pub fn text(body: &impl ToString) -> Self {
         Self::new("text/plain", body.to_string())
     }
 
@@ -130,7 +130,7 @@ impl Answer {
     }
 
     pub fn none() -> Self {
-        Self::text("no such item").status(404)
+        Self::text(&"no such item").status(404)
     }
 
     pub fn status(self, status: u16) -> Self {
@@ -288,10 +288,10 @@ impl Site {
             (_, "/baseline11") => {
                 let sum = request.number("a", 0) + request.number("b", 0);
                 let body = String::from_utf8_lossy(&request.body);
-                Answer::text(sum + body.parse::<i64>().unwrap_or(0))
+                Answer::text(&(sum + body.parse::<i64>().unwrap_or(0)))
             }
-            ("GET", "/pipeline") => Answer::text("ok"),
-            ("POST", "/upload") => Answer::text(request.body.len()),
+            ("GET", "/pipeline") => Answer::text(&"ok"),
+            ("POST", "/upload") => Answer::text(&request.body.len()),
             ("GET", "/async-db") => self.async_db(request),
             ("GET", "/crud/items") => self.list(request),
             ("POST", "/crud/items") => self.post(request),

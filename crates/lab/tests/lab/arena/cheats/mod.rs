@@ -58,7 +58,7 @@ const READ: (&str, &str) = ("GET", "/crud/items/");
 #[test]
 fn a_sum_that_was_published() {
     let said = ("baseline", "found \"55\"");
-    caught(&ALL, said, ("GET", "/baseline11"), |_, _| Answer::text(55));
+    caught(&ALL, said, ("GET", "/baseline11"), |_, _| Answer::text(&55));
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn a_length_that_is_not_counted() {
             };
             let mut body = vec![0; request.field("content-length").parse().unwrap_or(0)];
             let upload = request.path() == "/upload";
-            let answer = Answer::text(body.len()).bytes();
+            let answer = Answer::text(&body.len()).bytes();
             if upload && stream.write_all(&answer).is_err() {
                 return;
             }
@@ -298,7 +298,7 @@ fn the_field_instead_of_the_bytes() {
     let said = ("upload", "expected \"");
     caught(&ALL, said, ("POST", "/upload"), |_, request| {
         Answer::text(
-            request
+            &request
                 .field("content-length")
                 .parse::<usize>()
                 .unwrap_or(0),
@@ -311,7 +311,7 @@ fn at_most_a_megabyte() {
     let said = ("upload", "found 413");
     caught(&FULL, said, ("POST", "/upload"), |site, request| {
         match request.body.len() > 1 << 20 {
-            true => Answer::text("too large").status(413),
+            true => Answer::text(&"too large").status(413),
             false => site.honest(request),
         }
     });
