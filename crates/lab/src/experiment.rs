@@ -70,7 +70,7 @@ pub struct ExperimentFile {
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub upstream: Option<Spanned<String>>,
-    /// Services that every server needs beside it, by name, such as `[services.postgres]`.
+    /// Services that every server is started with, by name, such as `[services.postgres]`.
     #[serde(default)]
     pub services: ServiceSpecs,
     /// How CPUs are shared out between server and generator: `"split"`, half of them for each, or
@@ -373,7 +373,7 @@ fn workers(text: &str, cpus: u32) -> Option<Vec<u32>> {
     Some((first..=last).filter(kept).collect())
 }
 
-/// The services beside every server, with the content of their files.
+/// The services of every server, with the content of their files.
 fn services(
     file: &ExperimentFile,
     folder: Folder<'_>,

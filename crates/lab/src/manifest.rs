@@ -77,7 +77,7 @@ pub struct Manifest {
     /// long.
     #[serde(default)]
     pub start_timeout: Option<Span>,
-    /// Services that it needs beside it, besides those of its contract.
+    /// Services that it is started with, in addition to those of its contract.
     #[serde(default, skip_serializing_if = "ServiceSpecs::is_empty")]
     pub services: ServiceSpecs,
     /// Steps of the verification that its stack cannot pass, each with the reason. A check proves

@@ -39,7 +39,7 @@ pub struct Placement {
     pub generator: Vec<usize>,
     /// The upstream's; empty when there is none.
     pub upstream: Vec<usize>,
-    /// CPUs of services beside the server; empty: they share the server's.
+    /// CPUs of the server's services; empty when there are none.
     #[serde(default)]
     pub services: Vec<usize>,
     /// Where all CPUs that it could choose from are in the machine.
@@ -76,6 +76,7 @@ impl Placement {
     #[must_use]
     pub fn with_services(mut self) -> Self {
         if self.share(&self.server) {
+            self.services.clone_from(&self.server);
             return self;
         }
         let known = self
@@ -83,13 +84,14 @@ impl Placement {
             .iter()
             .filter_map(|cpu| self.topology.get(*cpu));
         let (services, generator) = halves(&cores(known));
-        if !services.is_empty() {
-            (self.services, self.generator) = (services, generator);
+        match services.is_empty() {
+            true => self.services.clone_from(&self.server),
+            false => (self.services, self.generator) = (services, generator),
         }
         self
     }
 
-    /// The CPUs of services beside the server.
+    /// The CPUs of the server's services: those of the server where nothing else was chosen.
     pub fn for_services(&self) -> &[usize] {
         match self.services.as_slice() {
             [] => &self.server,
@@ -148,7 +150,11 @@ impl Placement {
         if cpus > self.server.len() {
             return Err(self.server.len());
         }
+        let with_services = self.services == self.server;
         self.server.truncate(cpus);
+        if with_services {
+            self.services.clone_from(&self.server);
+        }
         Ok(self)
     }
 
@@ -277,14 +283,26 @@ impl std::fmt::Display for Placement {
             sorted.sort_unstable();
             list(&sorted)
         };
-        if !self.services.is_empty() {
-            write!(f, "services on CPU {}, ", list(&self.services))?;
-        }
         let generator = list(&self.generator);
+        let with_services = !self.services.is_empty() && self.services == self.server;
         if self.share(&self.server) {
-            write!(f, "server and generator share CPU {generator}")?;
+            let both = if with_services {
+                "server, services"
+            } else {
+                "server"
+            };
+            write!(f, "{both} and generator share CPU {generator}")?;
         } else {
-            write!(f, "server on CPU {}, ", list(&self.server))?;
+            let services = match self.services.as_slice() {
+                [] => String::new(),
+                _ if with_services => " and services".to_owned(),
+                own => format!(", services on CPU {}", list(own)),
+            };
+            let server = list(&self.server);
+            match with_services {
+                true => write!(f, "server{services} on CPU {server}, "),
+                false => write!(f, "server on CPU {server}{services}, "),
+            }?;
             match self.upstream.as_slice() {
                 [] => write!(f, "generator on CPU {generator}"),
                 upstream if self.share(upstream) => {

@@ -43,7 +43,7 @@ pub(crate) struct Roots {
     pub server: Root,
     /// Processes of its upstream; none: there is no upstream here.
     pub upstream: Option<Root>,
-    /// Services beside the server.
+    /// Services of the server.
     pub services: Vec<ServiceRoot>,
     /// The server's port.
     pub port: u16,

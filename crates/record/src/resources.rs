@@ -27,7 +27,7 @@ pub struct Resources {
     /// CPU time of its upstream's processes, in nanoseconds.
     #[serde(default)]
     pub upstream_cpu_ns: Nanos,
-    /// Resources of each service beside the server, by name.
+    /// Resources of each service of the server, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub services: BTreeMap<String, ServiceUse>,
     /// The largest sum of the processes' peak memory, in bytes.
@@ -88,11 +88,9 @@ pub struct QueryCounts {
     pub statements: u64,
     /// Rows that statements returned or changed.
     pub rows: u64,
-    /// Rows that were inserted, updated or deleted.
-    pub rows_written: u64,
 }
 
-/// Resources of the services beside a server, over several measurements.
+/// Resources of the services of a server, over several measurements.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServiceTotals {
     used: Resources,
@@ -117,7 +115,7 @@ impl ServiceTotals {
     }
 }
 
-/// Cost of a service per request of the server beside it.
+/// Cost of a service per request of its server.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ServiceCost {
     /// Name of the service.
@@ -161,7 +159,6 @@ impl ServiceUse {
                 counted_ns: a.counted_ns + b.counted_ns,
                 statements: a.statements + b.statements,
                 rows: a.rows + b.rows,
-                rows_written: a.rows_written + b.rows_written,
             }),
             (a, b) => a.or(b),
         };
@@ -169,7 +166,7 @@ impl ServiceUse {
 }
 
 impl Resources {
-    /// CPU time of all services beside the server, in nanoseconds.
+    /// CPU time of all services, in nanoseconds.
     #[must_use]
     pub fn services_cpu_ns(&self) -> Nanos {
         self.services.values().map(|service| service.cpu_ns).sum()

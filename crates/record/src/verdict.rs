@@ -28,7 +28,7 @@ pub enum Quantity {
     /// Wake-ups of the server per request at the common rate. Neither better nor worse: it says whether
     /// CPU time and response times were measured in the same circumstances.
     Wakeups,
-    /// CPU time of services beside the server, such as a database, per request at the common rate, in nanoseconds.
+    /// CPU time of the server's services, such as a database, per request at the common rate, in nanoseconds.
     ServiceCpu,
     /// Statements that its database executed per request at the common rate. Neither better nor worse: it says where
     /// the CPU time of both comes from.
@@ -43,8 +43,8 @@ impl Quantity {
     /// ends for their sake nor divides its 5% of error among them.
     pub const PARTS: [Self; 3] = [Self::User, Self::Kernel, Self::Wakeups];
 
-    /// Quantities of services beside the server, measured together with [`Cpu`](Self::Cpu) and treated as its parts are.
-    pub const BESIDE: [Self; 2] = [Self::ServiceCpu, Self::Statements];
+    /// Quantities of the server's services, measured together with [`Cpu`](Self::Cpu) and treated as its parts are.
+    pub const SERVICES: [Self; 2] = [Self::ServiceCpu, Self::Statements];
 
     /// The label of a row or a column of a table.
     #[must_use]
@@ -146,7 +146,7 @@ pub struct Values {
     /// Wake-ups per request at the common rate.
     #[serde(default)]
     pub wakeups: Option<f64>,
-    /// CPU time of services beside it per request at the common rate, in nanoseconds; null without services.
+    /// CPU time of its services per request at the common rate, in nanoseconds; null without services.
     #[serde(default)]
     pub service_cpu: Option<f64>,
     /// Statements that its database executed per request at the common rate; null where they are not counted.
@@ -415,7 +415,7 @@ impl Bands {
         self
     }
 
-    /// Margin of one quantity, as a share; [`Quantity::PARTS`] and [`Quantity::BESIDE`] have that of CPU time.
+    /// Margin of one quantity, as a share; [`Quantity::PARTS`] and [`Quantity::SERVICES`] have that of CPU time.
     #[must_use]
     pub fn of(&self, quantity: Quantity) -> f64 {
         self.0[Self::place(quantity)]

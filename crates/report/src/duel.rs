@@ -255,7 +255,7 @@ fn figures(report: &DuelReport) -> TextTable {
     table
 }
 
-/// Costs of the services beside each side; None where there are none.
+/// Costs of each side's services; None where there are none.
 fn services(report: &DuelReport) -> Option<TextTable> {
     let all = report.sides.iter();
     let rows = all.flat_map(|side| side.services.iter().map(|cost| (side.name.as_str(), cost)));

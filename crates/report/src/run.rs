@@ -110,7 +110,7 @@ pub struct CellReport {
     pub latency: Latency,
     /// The server's CPU time per verified answer, in microseconds.
     pub server_cpu_us_per_request: Option<MicrosecondsPerRequest>,
-    /// Costs of each service beside it per request, over all trials.
+    /// Costs of each of its services per request, over all trials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceCost>,
     /// The most memory of any trial, in bytes.

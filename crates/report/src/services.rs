@@ -1,16 +1,16 @@
-//! Services beside servers, such as databases: what they cost per request.
+//! Services of servers, such as databases, and their costs per request.
 
 use crate::show;
 use crate::table::{Align, TextTable};
 use prony_record::ServiceCost;
 
-/// A table of costs, each with what the service stands beside; None for none.
+/// A table of costs, each with the name of its server; None for none. `of` is the first column's head.
 pub(crate) fn table<'a>(
-    beside: &str,
+    of: &str,
     rows: impl Iterator<Item = (&'a str, &'a ServiceCost)>,
 ) -> Option<TextTable> {
     let mut table = TextTable::new([
-        (beside, Align::Left),
+        (of, Align::Left),
         ("service", Align::Left),
         ("CPU/request", Align::Right),
         ("statements", Align::Right),

@@ -101,7 +101,7 @@ pub fn compare(
     let mut shown = quantities.to_vec();
     if quantities.contains(&Quantity::Cpu) {
         shown.extend(Quantity::PARTS);
-        shown.extend(Quantity::BESIDE);
+        shown.extend(Quantity::SERVICES);
     }
     let mut all = Vec::new();
     for (side, name) in names.iter().enumerate().skip(1) {

@@ -30,7 +30,7 @@ pub enum Metric {
     User,
     /// The part of it in the kernel.
     Kernel,
-    /// CPU time of services beside the server, such as a database, per request.
+    /// CPU time of the server's services, such as a database, per request.
     ServiceCpu,
     /// The most memory of the server.
     Memory,

@@ -71,7 +71,7 @@ pub struct SideReport {
     pub memory: Option<Estimate>,
     /// Each quantity's mean over the rounds, with an ordinary 95% interval.
     pub figures: Vec<Figure>,
-    /// Costs of each service beside it per request, at the common rate in all rounds.
+    /// Costs of each of its services per request, at the common rate in all rounds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceCost>,
 }
@@ -91,7 +91,7 @@ pub fn figures(rounds: &[Vec<Values>], side: usize) -> Vec<Figure> {
     Quantity::ALL
         .into_iter()
         .chain(Quantity::PARTS)
-        .chain(Quantity::BESIDE)
+        .chain(Quantity::SERVICES)
         .filter_map(|quantity| {
             let values: Vec<f64> = rounds
                 .iter()
@@ -134,7 +134,7 @@ pub struct DuelObservations {
     /// The most memory of their processes, in bytes; 0 when unknown.
     pub memory: Vec<u64>,
     /// Resources of each side's services at the common rate.
-    pub beside: Vec<ServiceTotals>,
+    pub services: Vec<ServiceTotals>,
     /// Requests per second at the common rate, of the last round.
     pub rate: Option<f64>,
     /// Checks that were raised, by side.
@@ -159,7 +159,7 @@ impl DuelObservations {
             failed: vec![(0, 0); names.len()],
             memory: vec![0; names.len()],
             measurements: vec![0; names.len()],
-            beside: vec![ServiceTotals::default(); names.len()],
+            services: vec![ServiceTotals::default(); names.len()],
             names,
             ..Self::default()
         }
@@ -187,7 +187,7 @@ impl DuelObservations {
             return;
         };
         if trial.load.rate.is_some() {
-            self.beside[side].add(seen);
+            self.services[side].add(seen);
         }
         by_name::add(&mut self.requests, (side, self.names.len()), trial);
         let ended = seen.outcomes.finished();
@@ -308,7 +308,7 @@ impl DuelObservations {
             rss_peak_bytes: self.memory[i],
             memory: memory(&self.rounds, i),
             figures: figures(&self.rounds, i),
-            services: self.beside[i].costs(),
+            services: self.services[i].costs(),
         };
         Ok(DuelReport {
             run,

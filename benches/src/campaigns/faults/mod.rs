@@ -85,11 +85,11 @@ pub fn run(options: Options) -> Result<Faults> {
         let whom = match verb {
             Verb::View => Whom::Prony,
             Verb::Apart => Whom::APART[draw.random_range(0..Whom::APART.len())],
-            Verb::Beside => Whom::BESIDE[draw.random_range(0..Whom::BESIDE.len())],
+            Verb::Services => Whom::WITH_SERVICES[draw.random_range(0..Whom::WITH_SERVICES.len())],
             _ => Whom::ALL[draw.random_range(0..Whom::ALL.len())],
         };
         // A cluster has to be made first.
-        let moments = if verb == Verb::Beside {
+        let moments = if verb == Verb::Services {
             3 * MOMENTS
         } else {
             MOMENTS

@@ -35,7 +35,7 @@ pub enum Whom {
     Server,
     /// Process that a server has started.
     Helper,
-    /// Process of a database beside a server.
+    /// Process of a server's database.
     Service,
     /// prony on what it takes for another machine.
     Agent,
@@ -46,8 +46,9 @@ pub enum Whom {
 impl Whom {
     /// Processes of a command that measures on this machine.
     pub const ALL: [Self; 4] = [Self::Prony, Self::Supervisor, Self::Server, Self::Helper];
-    /// Processes of a command that starts services beside servers.
-    pub const BESIDE: [Self; 4] = [Self::Prony, Self::Supervisor, Self::Server, Self::Service];
+    /// Processes of a command that starts servers with services.
+    pub const WITH_SERVICES: [Self; 4] =
+        [Self::Prony, Self::Supervisor, Self::Server, Self::Service];
     /// Processes of a command that measures on other machines.
     pub const APART: [Self; 6] = [
         Self::Prony,
@@ -68,8 +69,8 @@ pub enum Verb {
     View,
     /// A run with the server and the load on machines of their own.
     Apart,
-    /// A run with PostgreSQL and another service beside each server.
-    Beside,
+    /// A run whose servers have PostgreSQL and another service.
+    Services,
 }
 
 impl Verb {
@@ -79,13 +80,13 @@ impl Verb {
         Self::Capacity,
         Self::View,
         Self::Apart,
-        Self::Beside,
+        Self::Services,
     ];
 
     fn arguments(self) -> &'static [&'static str] {
         match self {
             Self::Run => &["run", "it.toml", "--plain"],
-            Self::Beside => &["run", "beside.toml", "--plain"],
+            Self::Services => &["run", "services.toml", "--plain"],
             Self::Duel => &[
                 "duel",
                 "clinging",
@@ -129,7 +130,7 @@ impl Verb {
     /// The fewest trials that are in the notebook when progress has told of this line.
     fn trials(self, line: &str) -> u64 {
         match self {
-            Self::Run | Self::Apart | Self::Beside
+            Self::Run | Self::Apart | Self::Services
                 if line.starts_with("round ") && line.contains("p99") =>
             {
                 1
@@ -178,13 +179,13 @@ impl Scene {
         };
         let hosts = ["a", "b", "c"].map(host).concat();
         let queue = format!("{} serve tcp-echo --listen :{{port}}", program.display());
-        let beside = format!(
+        let services = format!(
             "title = 'T'\ncontract = 'tcp-echo'\nservers = ['clinging']\nrounds = 2\n\
              [services.postgres]\nseed_text = 'create table t(i int);'\n[services.queue]\ncommand = '{queue}'\n\
              [load]\nconnections = 2\nwarmup = '0s'\nduration = '150ms'\n"
         );
         let files = [
-            ("beside.toml", beside.as_str()),
+            ("services.toml", services.as_str()),
             ("hosts.toml", hosts.as_str()),
             // Not `exec`: the launcher is a process beside the agent, as ssh is.
             ("launch.sh", "\"$@\"\n"),

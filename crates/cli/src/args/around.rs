@@ -1,4 +1,4 @@
-//! Options for what is around each start of a server: services beside it, and commands.
+//! Options for the services that a server is started with, and for commands before its start and after its end.
 
 use super::timed::length;
 use crate::target::is_url;
@@ -14,7 +14,7 @@ use std::path::Path;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Starts")]
 pub struct Around {
-    /// Start this service beside each start of a server
+    /// Start every server with this service
     ///
     /// `postgres`, `redis` or `valkey` with `=FILE` for its content (SQL, or commands of Redis), or `NAME=COMMAND` with
     /// {port} in the command. Each start has a fresh one. Its URL, or its host and port, is {NAME} in the server's

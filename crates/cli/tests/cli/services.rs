@@ -1,4 +1,4 @@
-//! Services beside servers: a real PostgreSQL, and commands of the user's.
+//! Services of servers: a real PostgreSQL, and commands of the user's.
 
 use crate::support::{PRONY, Place, schema, valid};
 

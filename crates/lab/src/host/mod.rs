@@ -135,7 +135,7 @@ pub trait Started: Any {
     /// postgres, which ended by signal 9`.
     fn exited(&mut self) -> Option<String>;
 
-    /// Services beside it, to be watched; none where they run on another machine.
+    /// Services that it was started with, to be watched; none where they run on another machine.
     fn services(&self) -> Vec<ServiceRoot> {
         Vec::new()
     }
@@ -197,8 +197,8 @@ impl Watched {
         let used = &self.resources;
         let time = (used.watched_ns as f64 * self.cpus as f64).max(1.0);
         let generator = if self.apart { 0 } else { generator };
-        let beside = used.upstream_cpu_ns + used.services_cpu_ns();
-        let ours = used.server_cpu_ns + beside + generator;
+        let behind = used.upstream_cpu_ns + used.services_cpu_ns();
+        let ours = used.server_cpu_ns + behind + generator;
         Resources {
             others_busy: self.all_cpus_busy.saturating_sub(ours) as f64 / time,
             stolen: self.stolen as f64 / time,

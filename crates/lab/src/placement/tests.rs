@@ -56,16 +56,20 @@ fn services_take_from_a_generator_that_has_enough() {
     let on = |cpus: &[usize]| Placement::split(&Topology::unknown(cpus)).with_services();
     let two = on(&[0, 1]);
     assert_eq!((two.for_services(), two.pinned()), (&[0][..], &[1][..]));
-    assert_eq!(two.to_string(), "server on CPU 0, generator on CPU 1");
+    assert_eq!(
+        two.to_string(),
+        "server and services on CPU 0, generator on CPU 1"
+    );
     let four = on(&[0, 1, 2, 3]);
     assert_eq!((four.for_services(), four.pinned()), (&[2][..], &[3][..]));
     assert_eq!(
         four.to_string(),
-        "services on CPU 2, server on CPU 0,1, generator on CPU 3"
+        "server on CPU 0,1, services on CPU 2, generator on CPU 3"
     );
     assert_eq!(four.all(), [0, 1, 2, 3]);
     let shared = Placement::shared(&Topology::unknown(&[0, 1, 2, 3]));
-    assert_eq!(shared.clone().with_services(), shared);
+    let text = shared.with_services().to_string();
+    assert_eq!(text, "server, services and generator share CPU 0,1,2,3");
 }
 
 #[test]

@@ -24,9 +24,6 @@ const SILENCE: Duration = Duration::from_secs(10);
 /// to its pool. In SQL, for `query`.
 const NOT_WORK: &str = "'^\\s*(begin|start|commit|end|rollback|savepoint|release|set|reset|show|deallocate|discard|close|listen|unlisten\
     |select pg_advisory_unlock_all)\\M'";
-/// Beginnings of statements that write rows.
-const WRITES: &str = "'^\\s*(insert|update|delete|merge)\\M'";
-
 /// A client. Its questions use connections that stay open: a new one takes longer than most answers.
 #[derive(Debug)]
 pub(super) struct PostgresClient {
@@ -96,7 +93,7 @@ impl PostgresClient {
             .map_err(cannot)?;
         let mut stdin = child.stdin.take().expect("it was asked for");
         let text = script.to_owned();
-        // Beside the reading: a script that complains a lot would wait for a reader.
+        // While the complaints are read: a script that complains a lot would wait for a reader.
         let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
         let output = child.wait_with_output().map_err(cannot)?;
         // When psql has ended early, its own words say more than the broken pipe.
@@ -153,26 +150,18 @@ impl Database for PostgresClient {
             ));
         }
         let sum =
-            |what: &str, which: &str| format!("coalesce(sum({what}) filter (where {which}), 0)");
-        let work = format!("query !~* {NOT_WORK}");
+            |what: &str| format!("coalesce(sum({what}) filter (where query !~* {NOT_WORK}), 0)");
         let sql = format!(
-            "select {}, {}, {}, (select xact_rollback from pg_stat_database where datname = '{SERVER}') \
-             from {COUNTER} s join pg_database d on d.oid = s.dbid join pg_roles r on r.oid = s.userid \
+            "select {}, {} from {COUNTER} s join pg_database d on d.oid = s.dbid join pg_roles r on r.oid = s.userid \
              where datname = '{SERVER}' and rolname = '{SERVER}'",
-            sum("calls", &work),
-            sum("rows", &work),
-            sum("rows", &format!("query ~* {WRITES}")),
+            sum("calls"),
+            sum("rows"),
         );
         let rows = self.ask(&sql)?;
         let row = rows.first().map_or(&[][..], Vec::as_slice);
         let numbers: Vec<u64> = row.iter().filter_map(|text| text.parse().ok()).collect();
         match numbers.as_slice() {
-            &[statements, rows, rows_written, rolled_back] => Ok(Counts {
-                statements,
-                rows,
-                rows_written,
-                rolled_back,
-            }),
+            &[statements, rows] => Ok(Counts { statements, rows }),
             _ => Err(format!("{COUNTER} answered {row:?}")),
         }
     }

@@ -29,10 +29,6 @@ pub struct Counts {
     pub statements: u64,
     /// Rows that statements have returned or changed.
     pub rows: u64,
-    /// Rows that were inserted, updated or deleted. The statistics may lag behind.
-    pub rows_written: u64,
-    /// Transactions that were rolled back. The statistics may lag behind.
-    pub rolled_back: u64,
 }
 
 impl Sub for Counts {
@@ -43,8 +39,6 @@ impl Sub for Counts {
         Self {
             statements: self.statements.saturating_sub(earlier.statements),
             rows: self.rows.saturating_sub(earlier.rows),
-            rows_written: self.rows_written.saturating_sub(earlier.rows_written),
-            rolled_back: self.rolled_back.saturating_sub(earlier.rolled_back),
         }
     }
 }

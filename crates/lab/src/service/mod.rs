@@ -1,4 +1,4 @@
-//! Services: databases, and whatever else a server needs beside it, started anew for each of its starts.
+//! Services: databases, and whatever else a server needs, started anew for each of its starts.
 
 mod account;
 mod client;
@@ -248,7 +248,7 @@ struct ServedBy {
     env: Vec<(&'static str, String)>,
     database: Option<Arc<dyn Database>>,
     process: Process,
-    scratch: Option<Scratch>,
+    scratch: Scratch,
 }
 
 /// A service that runs. Dropping it ends it and removes its data.
@@ -261,7 +261,7 @@ struct Service {
     database: Option<Arc<dyn Database>>,
     process: Process,
     /// After `process`, which uses it.
-    _scratch: Option<Scratch>,
+    _scratch: Scratch,
     /// After `process`: given back when that has ended.
     _port: Port,
 }
@@ -400,7 +400,7 @@ fn by_command(spec: &ServiceSpec, place: &Place<'_>) -> Result<ServedBy, Failure
         env: Vec::new(),
         database: None,
         process: place.launch(&words, &log, place.site.folder, &ready)?,
-        scratch: Some(scratch),
+        scratch,
     })
 }
 

@@ -111,7 +111,7 @@ impl Postgres {
             database: Some(Arc::new(client)),
             url,
             process,
-            scratch: Some(scratch),
+            scratch,
         })
     }
 
@@ -217,7 +217,7 @@ impl Postgres {
         output(Command::new(&line[0]).args(&line[1..]).current_dir("/"))
     }
 
-    /// PostgresClient program: the one beside the server, or that of the PATH.
+    /// Client program: that of the installation, or of the PATH.
     fn psql(&self) -> PathBuf {
         Some(self.folder.join("psql"))
             .filter(|psql| psql.is_file())
@@ -283,8 +283,8 @@ fn number(said: &str) -> String {
 fn has_counter(folder: &Path) -> bool {
     let said = output(Command::new(folder.join("pg_config")).arg("--pkglibdir")).ok();
     let said = said.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned());
-    let beside = folder.with_file_name("lib");
-    let found = said.map(PathBuf::from).into_iter().chain([beside]);
+    let next = folder.with_file_name("lib");
+    let found = said.map(PathBuf::from).into_iter().chain([next]);
     let library = format!("{COUNTER}.so");
     found
         .into_iter()

@@ -68,7 +68,7 @@ impl Redis {
             database: None,
             url,
             process,
-            scratch: Some(scratch),
+            scratch,
         })
     }
 

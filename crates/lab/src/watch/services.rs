@@ -1,4 +1,4 @@
-//! Resources of services beside a server that is measured.
+//! Resources of the services of a server that is measured.
 
 use crate::service::ServiceRoot;
 use crate::service::database::Counts;
@@ -81,6 +81,5 @@ fn between(((now, last), (then, first)): ((Nanos, Counts), (Nanos, Counts))) -> 
         counted_ns: now.saturating_sub(then),
         statements: work.statements,
         rows: work.rows,
-        rows_written: work.rows_written,
     }
 }

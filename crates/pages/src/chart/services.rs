@@ -1,4 +1,4 @@
-//! CPU time per request of servers and of the services beside them: own code, kernel, each service.
+//! CPU time per request of servers and their services: own code, kernel, each service.
 
 use super::text::{plain, px, shortened, width};
 use super::{Align, Chart, ChartKind, Table, WIDTH, mark, name};
@@ -6,7 +6,7 @@ use crate::material::Material;
 use crate::scale::Scale;
 use crate::series::SeriesStyle;
 use maud::{Markup, html};
-use prony_record::{Resources, ServiceTotals};
+use prony_record::Resources;
 use prony_report::show;
 
 const ROW: f64 = 27.0;
@@ -38,20 +38,17 @@ pub(super) fn charts(material: &Material) -> Vec<Chart> {
         .collect()
 }
 
-/// The bar of a cell; None where no service was beside it.
+/// The bar of a cell; None without services.
 fn bar(material: &Material, at: usize) -> Option<Bar> {
     let cell = &material.report.cells[at];
     let own = cell.server_cpu_us_per_request?.value * 1e3;
-    let (mut services, mut used) = (ServiceTotals::default(), Resources::default());
-    for part in material.trials_of(cell) {
-        if let Some(seen) = part.measured() {
-            services.add(seen);
-            used.merge(&seen.resources);
-        }
-    }
-    let costs = services.costs();
-    if costs.is_empty() {
+    if cell.services.is_empty() {
         return None;
+    }
+    let mut used = Resources::default();
+    let trials = material.trials_of(cell);
+    for seen in trials.iter().filter_map(|part| part.measured()) {
+        used.merge(&seen.resources);
     }
     let mut parts = match used.user_share() {
         Some(share) => vec![
@@ -60,7 +57,8 @@ fn bar(material: &Material, at: usize) -> Option<Bar> {
         ],
         None => vec![("server".to_owned(), own)],
     };
-    parts.extend(costs.into_iter().map(|cost| (cost.name, cost.cpu_ns)));
+    let services = cell.services.iter();
+    parts.extend(services.map(|cost| (cost.name.clone(), cost.cpu_ns)));
     Some(Bar {
         label: cell.label(),
         parts,
@@ -98,7 +96,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
         name: name(&["cpu", load]),
         kind: ChartKind::Cost,
         title: format!("CPU time of servers and services, load {load}"),
-        note: "Of a request: the server's own code, the kernel on its behalf, and each service beside it.".into(),
+        note: "Of a request: the server's own code, the kernel on its behalf, and each of its services.".into(),
         width: WIDTH,
         height: TOP + ROW * bars.len() as f64 + BOTTOM,
         drawing: draw(&bars, &look),

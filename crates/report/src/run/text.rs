@@ -41,10 +41,10 @@ impl RunReport {
                 let _ = writeln!(out, "{TOGETHER}");
             }
             let labels: Vec<String> = cells.iter().map(|cell| cell.label()).collect();
-            let beside = labels.iter().zip(&cells);
-            let beside = beside
+            let rows = labels.iter().zip(&cells);
+            let rows = rows
                 .flat_map(|(label, cell)| cell.services.iter().map(|cost| (label.as_str(), cost)));
-            if let Some(table) = services::table("server", beside) {
+            if let Some(table) = services::table("server", rows) {
                 let _ = write!(out, "\n{}", table.fit(width));
             }
         }

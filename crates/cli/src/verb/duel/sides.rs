@@ -189,7 +189,7 @@ fn spec(
     })
 }
 
-/// CPUs of these sides, of services beside them, and of the generator.
+/// CPUs of these sides, of their services, and of the generator.
 pub fn placement(sides: &[Side], workload: &Workload) -> Placement {
     let halves = Placement::split(&Topology::here());
     let needs = |side: &Side| match &side.what {
