@@ -290,6 +290,19 @@ pub(crate) fn status(pid: libc::pid_t) -> Option<ProcessStatus> {
     })
 }
 
+/// Resident memory of a process now, in bytes, in which a page that several processes share counts by its part; where the
+/// kernel does not say that, it counts whole. `None` when the process is gone.
+pub(crate) fn memory(pid: libc::pid_t) -> Option<u64> {
+    let shared = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok();
+    let line = shared.as_deref().unwrap_or("").lines();
+    let proportional = line.filter_map(|line| line.strip_prefix("Pss:")).next();
+    let kibibytes =
+        proportional.and_then(|rest| rest.split_ascii_whitespace().next()?.parse::<u64>().ok());
+    kibibytes
+        .map(|kibibytes| kibibytes * 1024)
+        .or_else(|| status(pid).map(|status| status.rss))
+}
+
 /// How often the process's present threads have been put on a CPU: its context switches.
 pub(crate) fn switches(pid: libc::pid_t) -> u64 {
     schedstat(pid, 2)

@@ -71,8 +71,9 @@ pub struct ServiceUse {
     pub what: String,
     /// CPU time of its processes, in nanoseconds, in steps of 10 ms for those that ended meanwhile.
     pub cpu_ns: Nanos,
-    /// The largest sum of its processes' peak memory, in bytes. Memory that several share counts for each.
-    pub rss_peak_bytes: u64,
+    /// Memory of its processes at the end of the measurement, in bytes; the most of several measurements. What several
+    /// processes share is divided among them.
+    pub memory_bytes: u64,
     /// Bytes that its processes had written to disks; null where the kernel does not say.
     pub written_bytes: Option<u64>,
     /// Work that it did for the server, as it counts itself; null where it does not.
@@ -130,8 +131,9 @@ pub struct ServiceCost {
     pub rows: Option<f64>,
     /// Bytes written to disks per request; null where the kernel does not say.
     pub written_bytes: Option<f64>,
-    /// The largest sum of its processes' peak memory, in bytes. Memory that several share counts for each.
-    pub rss_peak_bytes: u64,
+    /// Memory of its processes at the end of the measurement, in bytes; the most of several measurements. What several
+    /// processes share is divided among them.
+    pub memory_bytes: u64,
 }
 
 impl ServiceUse {
@@ -149,7 +151,7 @@ impl ServiceUse {
 
     fn merge(&mut self, other: &Self) {
         self.cpu_ns += other.cpu_ns;
-        self.rss_peak_bytes = self.rss_peak_bytes.max(other.rss_peak_bytes);
+        self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
         self.written_bytes = match (self.written_bytes, other.written_bytes) {
             (Some(a), Some(b)) => Some(a + b),
             (a, b) => a.or(b),
@@ -188,7 +190,7 @@ impl Resources {
             statements: used.statement_rate().map(|rate| rate * counted),
             rows: used.rate(|counts| counts.rows).map(|rate| rate * counted),
             written_bytes: used.written_bytes.map(|bytes| bytes as f64 * watched),
-            rss_peak_bytes: used.rss_peak_bytes,
+            memory_bytes: used.memory_bytes,
         };
         self.services.iter().map(cost).collect()
     }

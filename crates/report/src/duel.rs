@@ -256,7 +256,8 @@ fn figures(report: &DuelReport) -> TextTable {
 }
 
 /// Costs of each side's services; None where there are none.
-fn services(report: &DuelReport) -> Option<TextTable> {
+#[must_use]
+pub fn services(report: &DuelReport) -> Option<TextTable> {
     let all = report.sides.iter();
     let rows = all.flat_map(|side| side.services.iter().map(|cost| (side.name.as_str(), cost)));
     crate::services::table("side", rows)

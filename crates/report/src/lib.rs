@@ -14,7 +14,7 @@ pub mod load;
 pub mod published;
 pub mod run;
 pub mod scaling;
-mod services;
+pub mod services;
 pub mod show;
 pub mod table;
 pub mod why;

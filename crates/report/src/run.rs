@@ -28,7 +28,7 @@ pub use composite::{CompositeReport, CompositeServer};
 pub use generators::GeneratorReport;
 pub use over::OverReport;
 pub use rigs::RigReport;
-pub use text::TOGETHER;
+pub use text::{TOGETHER, services_of};
 
 /// Output of `prony run --json` and `prony report --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

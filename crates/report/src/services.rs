@@ -5,7 +5,8 @@ use crate::table::{Align, TextTable};
 use prony_record::ServiceCost;
 
 /// A table of costs, each with the name of its server; None for none. `of` is the first column's head.
-pub(crate) fn table<'a>(
+#[must_use]
+pub fn table<'a>(
     of: &str,
     rows: impl Iterator<Item = (&'a str, &'a ServiceCost)>,
 ) -> Option<TextTable> {
@@ -29,14 +30,15 @@ pub(crate) fn table<'a>(
             number(cost.statements),
             number(cost.rows),
             cost.written_bytes.map_or("–".into(), show::bytes),
-            show::bytes_or_dash(cost.rss_peak_bytes),
+            show::bytes_or_dash(cost.memory_bytes),
         ]);
     }
     any.then_some(table)
 }
 
 /// A line for each program that services are, with its settings.
-pub(crate) fn described<'a>(costs: impl Iterator<Item = &'a ServiceCost>) -> Vec<String> {
+#[must_use]
+pub fn described<'a>(costs: impl Iterator<Item = &'a ServiceCost>) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for cost in costs {
         let line = format!("{}: {}", cost.name, cost.what);

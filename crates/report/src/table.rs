@@ -44,6 +44,16 @@ impl TextTable {
         self
     }
 
+    /// Heads of the columns.
+    pub fn columns(&self) -> &[(String, Align)] {
+        &self.columns
+    }
+
+    /// Cells of the rows, one for each column.
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
     /// Adds a row, with one cell for each column.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let cells: Vec<String> = cells.into_iter().map(|cell| printable(&cell)).collect();

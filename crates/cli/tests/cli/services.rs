@@ -1,9 +1,11 @@
 //! Services of servers: a real PostgreSQL, and commands of the user's.
 
+use crate::duel::with_common_rate;
 use crate::support::{PRONY, Place, schema, valid};
 
-const QUICK: [&str; 8] = [
-    "--rounds", "2", "-d", "100ms", "--warmup", "50ms", "-c", "2",
+/// At a rate that is low enough for a busy machine, and high enough for some requests in each segment.
+const QUICK: [&str; 10] = [
+    "--rounds", "2", "-d", "600ms", "--warmup", "50ms", "-c", "2", "--rate", "20",
 ];
 
 const SCHEMA: &str = "create table item(id int primary key, name text);\n\
@@ -73,8 +75,8 @@ fn every_start_has_a_fresh_database_whose_work_is_counted() {
         "postgres=schema.sql",
         "--json",
     ];
-    let done = place.prony(&[&line[..], &QUICK].concat()).with(0);
-    let report = done.json();
+    let line = [&line[..], &QUICK].concat();
+    let report = with_common_rate(|| place.prony(&line).with(0).json());
     valid(&schema("duel"), &report);
     for side in report["sides"].as_array().unwrap() {
         // The URL has a password.
@@ -92,8 +94,10 @@ fn every_start_has_a_fresh_database_whose_work_is_counted() {
     let quantities = report["comparisons"].to_string();
     assert!(quantities.contains("\"service-cpu\""), "{quantities}");
     assert!(quantities.contains("\"statements\""), "{quantities}");
-    let report = place.prony(&["report"]).with(0);
-    assert!(report.stdout.contains("postgres: PostgreSQL "), "{report}");
+    for how in [&["report"][..], &["export", "--format", "markdown"]] {
+        let report = place.prony(how).with(0);
+        assert!(report.stdout.contains("postgres: PostgreSQL "), "{report}");
+    }
 }
 
 // Slow: waits for its turn to load; then starts PostgreSQL.
@@ -140,6 +144,56 @@ fn a_service_is_what_a_command_starts() {
     assert_eq!(table.count(), 2, "{done}");
 }
 
+/// A server that asks Redis in its own protocol.
+const KEYS: &str = r#"
+import http.server, os, socket, sys
+
+host, port = os.environ["REDIS_URL"].removeprefix("redis://").removesuffix("/0").split(":")
+
+class App(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        with socket.create_connection((host, int(port))) as redis:
+            redis.sendall(b"GET greeting\r\n")
+            answer = redis.makefile("rb")
+            body = answer.read(int(answer.readline()[1:]))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), App).serve_forever()
+"#;
+
+// Slow: waits for its turn to load; then a duel.
+#[test]
+fn redis_begins_with_the_keys_of_a_file() {
+    let place = Place::new();
+    place.file("keys.py", KEYS);
+    place.file("keys.txt", "SET greeting hello\n");
+    place.file("wrong.txt", "SETT greeting hello\n");
+    let app = "python3 keys.py {port}";
+    let line = ["duel", app, app, "--service", "redis=keys.txt"];
+    let body = ["--path", "/", "--expect-body", "hello"];
+    let done = place.prony(&[&line[..], &QUICK, &body].concat()).with(0);
+    assert!(done.stdout.contains("redis: Redis "), "{done}");
+    let line = [
+        "capacity",
+        app,
+        "--path",
+        "/",
+        "--service",
+        "redis=wrong.txt",
+    ];
+    let failed = place.prony(&line).with(1);
+    let why = "service redis: its seed: ERR unknown command";
+    assert!(failed.stderr.contains(why), "{failed}");
+}
+
 #[test]
 fn an_experiment_names_services() {
     let place = place();
@@ -156,13 +210,24 @@ fn an_experiment_names_services() {
     place.file(
         "items.exp.toml",
         "title = 'Items'\ncontract = 'http'\nrequests = 'items.toml'\nservers = ['app']\nrounds = 1\n\
-         [services.postgres]\nseed = 'schema.sql'\n[load]\nconnections = 2\nduration = '500ms'\nwarmup = '100ms'\n",
+         [services.postgres]\nseed = 'schema.sql'\n[load]\nconnections = 2\nduration = '500ms'\nwarmup = '100ms'\nweight = 1\n",
     );
-    let done = place.prony(&["run", "items.exp.toml", "--json"]).with(0);
+    let line = ["run", "items.exp.toml", "--json", "--html", "page.html"];
+    let done = place.prony(&line).with(0);
     let report = done.json();
     valid(&schema("run"), &report);
     let cell = &report["cells"][0];
     assert_eq!(cell["services"][0]["name"], "postgres", "{cell:#}");
+    let page = std::fs::read_to_string(place.path().join("page.html")).unwrap();
+    assert_eq!(report["composite"]["servers"][0]["server"], "app", "{done}");
+    assert!(
+        page.contains("geometric mean of throughput ratios"),
+        "{done}"
+    );
+    assert!(
+        page.contains("Costs of services per request, load "),
+        "{done}"
+    );
     // Two statements were needed for each answer, and one is executed.
     place.file(
         "items.toml",

@@ -39,12 +39,11 @@ impl WatchedService {
         let root = &self.root;
         let now = cpu(root);
         let written = written(root);
-        let pids = root.root.processes();
-        let peaks = pids.iter().filter_map(|&pid| tree::status(pid));
+        let pids = root.root.processes().into_iter();
         let used = ServiceUse {
             what: root.what.clone(),
             cpu_ns: now.saturating_sub(self.cpu),
-            rss_peak_bytes: peaks.map(|status| status.rss_peak).sum(),
+            memory_bytes: pids.filter_map(tree::memory).sum(),
             written_bytes: written
                 .zip(self.written)
                 .map(|(now, then)| now.saturating_sub(then)),

@@ -7,8 +7,9 @@ use prony_record::verdict::Quantity;
 use prony_record::{Finding, Severity};
 use prony_report::duel;
 use prony_report::load::{LoadReport, NameTable};
-use prony_report::run::{CellReport, TOGETHER, generators, rigs};
-use prony_report::show;
+use prony_report::run::{CellReport, TOGETHER, generators, rigs, services_of};
+use prony_report::table::{Align, TextTable};
+use prony_report::{services, show};
 use prony_verdict::seen::{DuelReport, SideReport};
 use std::fmt::Write;
 
@@ -44,6 +45,14 @@ pub fn markdown(material: &Material) -> String {
             run.rounds
         );
         table(&mut out, &cells);
+        listing(&mut out, services_of(&cells).as_ref());
+    }
+    if let Some(composite) = &report.composite {
+        let _ = writeln!(out, "{}\n", plain(&composite.sentence()));
+        listing(&mut out, Some(&composite.table()));
+    }
+    for what in services::described(report.cells.iter().flat_map(|cell| &cell.services)) {
+        let _ = writeln!(out, "- {}", plain(&what));
     }
     for over in &report.over {
         let _ = writeln!(out, "- {}", plain(&over.sentence));
@@ -108,7 +117,11 @@ fn of_duel(out: &mut String, duel: &DuelReport) {
     for side in others {
         versus(out, duel, first, side);
     }
+    listing(out, duel::services(duel).as_ref());
     let mut details = vec![duel::ending(duel)];
+    details.extend(services::described(
+        duel.sides.iter().flat_map(|side| &side.services),
+    ));
     details.extend(duel.notes.iter().cloned());
     let sides = duel.sides.iter().filter_map(duel::described);
     details.extend(sides.map(|(name, what)| format!("{name}: {what}")));
@@ -122,6 +135,26 @@ fn of_duel(out: &mut String, duel: &DuelReport) {
     }
     checks(out, &duel.checks);
     out.push_str("\n</details>\n");
+}
+
+/// Writes a table as it is on the terminal; nothing for none.
+fn listing(out: &mut String, table: Option<&TextTable>) {
+    let Some(table) = table else { return };
+    let row = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+    let heads = table.columns().iter().map(|(head, _)| plain(head));
+    let rules = table.columns().iter().map(|(_, align)| match align {
+        Align::Left => "---".to_owned(),
+        Align::Right => "--:".to_owned(),
+    });
+    let _ = writeln!(out, "{}\n{}", row(heads.collect()), row(rules.collect()));
+    for cells in table.rows() {
+        let _ = writeln!(
+            out,
+            "{}",
+            row(cells.iter().map(|cell| plain(cell)).collect())
+        );
+    }
+    out.push('\n');
 }
 
 fn checks(out: &mut String, all: &[Finding]) {

@@ -6,6 +6,7 @@
 
 mod about;
 mod head;
+mod listed;
 mod servers;
 
 use crate::PageError;
@@ -60,6 +61,8 @@ pub fn html(material: &Material) -> Result<String, PageError> {
                     (head::verdict(material))
                     (contents(&charts, material))
                     @for section in SECTIONS { (figures(&charts, section)) }
+                    (listed::composite(material))
+                    (listed::services(material))
                     @if let Some(anatomy) = &material.report.why { (section(anatomy)) }
                     (servers::section(material))
                     (about::failures(material))

@@ -101,8 +101,9 @@ fn in_round(
 }
 
 impl CompositeReport {
-    /// The report as text for a terminal of `width` columns.
-    pub(super) fn text(&self, width: usize) -> String {
+    /// The servers, the best first.
+    #[must_use]
+    pub fn table(&self) -> TextTable {
         let grouped = self.servers.iter().any(|server| server.group.is_some());
         let mut columns = vec![
             ("server", Align::Left),
@@ -126,16 +127,18 @@ impl CompositeReport {
             cells.extend(server.group.clone());
             table.row(cells);
         }
-        let weights = self
-            .weights
-            .iter()
-            .map(|(load, weight)| format!("{load} {}", show::percent(*weight)));
-        let weights: Vec<String> = weights.collect();
+        table
+    }
+
+    /// The quantity that the table has, and the weights of the loads.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let weights = self.weights.iter();
+        let weights = weights.map(|(load, weight)| format!("{load} {}", show::percent(*weight)));
         format!(
-            "\ncomposite: geometric mean of throughput ratios over {} loads ({})\n\n{}",
+            "composite: geometric mean of throughput ratios over {} loads ({})",
             self.weights.len(),
-            weights.join(", "),
-            table.fit(width)
+            weights.collect::<Vec<_>>().join(", ")
         )
     }
 }

@@ -11,6 +11,16 @@ use prony_stats::Estimate;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+/// Costs of the services of these cells, which are of one load; None where there are none.
+#[must_use]
+pub fn services_of(cells: &[&CellReport]) -> Option<TextTable> {
+    let labels: Vec<String> = cells.iter().map(|cell| cell.label()).collect();
+    let rows = labels.iter().zip(cells);
+    let rows =
+        rows.flat_map(|(label, cell)| cell.services.iter().map(|cost| (label.as_str(), cost)));
+    services::table("server", rows)
+}
+
 /// How the ratios and the groups of more than two servers are to be read.
 pub const TOGETHER: &str = "the intervals of all ratios hold together; no significant difference \
                             between servers that share a group's letter";
@@ -40,11 +50,7 @@ impl RunReport {
             if cells.iter().any(|cell| cell.group.is_some()) {
                 let _ = writeln!(out, "{TOGETHER}");
             }
-            let labels: Vec<String> = cells.iter().map(|cell| cell.label()).collect();
-            let rows = labels.iter().zip(&cells);
-            let rows = rows
-                .flat_map(|(label, cell)| cell.services.iter().map(|cost| (label.as_str(), cost)));
-            if let Some(table) = services::table("server", rows) {
+            if let Some(table) = services_of(&cells) {
                 let _ = write!(out, "\n{}", table.fit(width));
             }
         }
@@ -52,7 +58,8 @@ impl RunReport {
             let _ = writeln!(out, "{what}");
         }
         if let Some(composite) = &self.composite {
-            out += &composite.text(width);
+            let table = composite.table().fit(width);
+            let _ = write!(out, "\n{}\n\n{table}", composite.sentence());
         }
         out += &paragraph(&self.over_text());
         out += &super::rigs::text(&self.rigs, width);
