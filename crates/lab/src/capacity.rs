@@ -227,6 +227,8 @@ impl Capacity<'_> {
             errors: judged.errors,
             excess: judged.excess,
             cpu_us_per_request: measured.cpu_per_request().map(|ns| ns / 1e3),
+            services: (measured.used)
+                .service_costs(measured.seen.served(), measured.seen.measured_ns),
             kept: judged.broken.is_empty(),
             broken: judged.broken,
             unclear: judged.unclear,

@@ -13,6 +13,7 @@ use crate::host::{Host, Started, VerifySpec, Watched, Watcher};
 use crate::interrupt::Interrupt;
 use crate::requests::begun;
 use crate::rest::Rest;
+use crate::service::ServiceRoot;
 use crate::side::{Candidate, HttpStreams, Side, What};
 use crate::tree::Root;
 use crate::warmup::{LEAD_IN, WarmUp, Warming, until};
@@ -251,6 +252,11 @@ impl Up<'_> {
     /// The process that all of its processes come from; None when it is not known.
     pub fn root(&self) -> Option<Root> {
         self.server.root()
+    }
+
+    /// Services that it was started with; none where they run on another machine.
+    pub fn services(&self) -> Vec<ServiceRoot> {
+        self.server.services()
     }
 
     /// CPU time that its processes have used so far, in nanoseconds; None when they are not known.

@@ -8,6 +8,7 @@ use crate::contract::Depth;
 use crate::duel::{DuelError, LoadSpec, WINDOW, warm_up};
 use crate::event::{Event, Observer};
 use crate::rest::alone;
+use crate::service::ServiceRoot;
 use crate::side::Side;
 use crate::tree::Root;
 use crate::trial::{Beside, Lab, MeasuredTrial, Progress, TrialActivity, Up};
@@ -353,8 +354,13 @@ impl Why<'_> {
         let probe = up
             .root()
             .and_then(|root| self.anatomist.probe(root, &self.cpus(root), look).ok());
+        let behind = match look {
+            ProbeMode::Calls => self.behind(up),
+            _ => Vec::new(),
+        };
         let probed = |from, until| {
-            if let Some(probe) = &probe {
+            let services = behind.iter().map(|(_, probe)| probe);
+            for probe in probe.iter().chain(services) {
                 probe.measure(from, until);
             }
         };
@@ -363,9 +369,25 @@ impl Why<'_> {
             ..Beside::default()
         };
         let measured = up.measure_beside(&load, on_progress, &beside)?;
-        let sight = probe.map(RunningProbe::finish).unwrap_or_default();
+        let mut sight = probe.map(RunningProbe::finish).unwrap_or_default();
+        for (name, probe) in behind {
+            let seen = probe.finish();
+            sight.lost += seen.lost;
+            let calls = seen.calls.into_iter();
+            (sight.calls).extend(calls.map(|(call, n)| (format!("{name}: {call}"), n)));
+        }
         add(into, look, &measured, &sight);
         Ok(sight.unnamed)
+    }
+
+    /// Probes of a server's services, by name, that count their system calls.
+    fn behind(&self, up: &Up<'_>) -> Vec<(String, Box<dyn RunningProbe + '_>)> {
+        let cpus = self.lab.host.placement().for_services();
+        let probe = |it: ServiceRoot| {
+            let probe = self.anatomist.probe(it.root, cpus, ProbeMode::Calls).ok()?;
+            Some((it.name, probe))
+        };
+        up.services().into_iter().filter_map(probe).collect()
     }
 }
 
@@ -391,6 +413,7 @@ fn add(into: &mut Dissection, look: ProbeMode, measured: &MeasuredTrial, sight: 
             sum(&mut into.counts, &sight.counts);
             into.counts
                 .extend(most.map(|most| (THREADS.to_owned(), most)));
+            sum(&mut into.counts, &of_services(measured));
         }
         ProbeMode::Stacks => {
             into.sampled.add(spent);
@@ -406,6 +429,26 @@ fn add(into: &mut Dissection, look: ProbeMode, measured: &MeasuredTrial, sight: 
             sum(&mut into.waits, &sight.stacks);
         }
     }
+}
+
+/// Work of the server's services for the requests of a measurement, by name.
+fn of_services(measured: &MeasuredTrial) -> BTreeMap<String, f64> {
+    let (served, length) = (measured.seen.served(), measured.seen.measured_ns);
+    let costs = measured.used.service_costs(served, length);
+    let each = costs.into_iter().flat_map(|cost| {
+        let named = |what: &str, per_request: f64| {
+            (format!("{what} in {}", cost.name), per_request * served)
+        };
+        let counted = [("statements", cost.statements), ("rows", cost.rows)];
+        let counted = counted.map(|(what, n)| n.map(|n| named(what, n)));
+        let cpu = named("µs of CPU", cost.cpu_ns / 1e3);
+        counted
+            .into_iter()
+            .flatten()
+            .chain([cpu])
+            .collect::<Vec<_>>()
+    });
+    each.collect()
 }
 
 fn sum<V: Copy + Default + std::ops::AddAssign>(

@@ -65,9 +65,10 @@ pub struct Dissection {
     /// Samples by stack: function names from the outermost to the innermost, separated by semicolons; those of the
     /// kernel end in `_[k]`.
     pub stacks: BTreeMap<String, u64>,
-    /// System calls by name, in [`counted`](Self::counted).
+    /// System calls by name, in [`counted`](Self::counted); those of a service after its name: `postgres: sendto`.
     pub calls: BTreeMap<String, u64>,
-    /// Counts that the kernel keeps in any case, such as `voluntary switches`, by name, in [`plain`](Self::plain).
+    /// Counts that the kernel keeps in any case, such as `voluntary switches`, by name, in [`plain`](Self::plain); of a
+    /// service, `statements in postgres` and the like.
     pub counts: BTreeMap<String, f64>,
     /// How long all threads together waited, in nanoseconds, by the stack in which they left their CPU, as in
     /// [`stacks`](Self::stacks), in [`waited`](Self::waited). [`RUNNABLE`] is the innermost frame of a thread that could have

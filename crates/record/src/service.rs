@@ -2,7 +2,7 @@
 
 use crate::design::Pilot;
 use crate::word::words;
-use crate::{Finding, Percentiles};
+use crate::{Finding, Percentiles, ServiceCost};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -165,6 +165,9 @@ pub struct RateStep {
     pub excess: f64,
     /// The server's CPU time per request, in microseconds.
     pub cpu_us_per_request: Option<f64>,
+    /// Costs of each of its services per request; empty without services.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceCost>,
     /// The server kept all limits at the rate, and no check failed.
     pub kept: bool,
     /// Limits and checks that were not kept, in words.

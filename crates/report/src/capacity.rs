@@ -1,5 +1,6 @@
 //! How much a server can do within limits, as text.
 
+use crate::services::described;
 use crate::show;
 use crate::table::{Align, TextTable};
 use prony_record::service::{
@@ -176,6 +177,13 @@ pub fn text(report: &CapacityReport, width: usize) -> String {
     if let Some(top) = report.known.estimate.or(report.known.low) {
         if !report.curve.is_empty() {
             let _ = write!(out, "\n{}", curve(report, top).fit(width));
+            if let Some(table) = services(report) {
+                let _ = write!(out, "\n{}", table.fit(width));
+            }
+            let all = report.curve.iter().flat_map(|step| &step.services);
+            for what in described(all) {
+                let _ = writeln!(out, "{what}");
+            }
         }
         if let Some(seen) = &report.after_overload {
             let _ = writeln!(out, "\n{}", after_overload(seen));
@@ -188,14 +196,29 @@ pub fn text(report: &CapacityReport, width: usize) -> String {
     out
 }
 
-/// Latency at parts of a rate.
-fn curve(report: &CapacityReport, top: f64) -> TextTable {
-    let of = match report.capacity {
+/// The first column of tables by rate.
+fn of(report: &CapacityReport, top: f64) -> String {
+    match report.capacity {
         Some(_) => "of capacity".to_owned(),
         None => format!("of {}", show::rate(top)),
-    };
+    }
+}
+
+/// Costs of the server's services at parts of a rate; None without services.
+#[must_use]
+pub fn services(report: &CapacityReport) -> Option<TextTable> {
+    let top = report.known.estimate.or(report.known.low)?;
+    let share = |step: &RateStep| format!("{:.0}%", 100.0 * step.rate / top);
+    let shares: Vec<String> = report.curve.iter().map(share).collect();
+    let rows = shares.iter().zip(&report.curve);
+    let rows = rows.flat_map(|(share, step)| step.services.iter().map(|it| (share.as_str(), it)));
+    crate::services::table(&of(report, top), rows)
+}
+
+/// Latency at parts of a rate.
+fn curve(report: &CapacityReport, top: f64) -> TextTable {
     let mut table = TextTable::new([
-        (of.as_str(), Align::Right),
+        (of(report, top).as_str(), Align::Right),
         ("requests/s", Align::Right),
         ("p50", Align::Right),
         ("p90", Align::Right),

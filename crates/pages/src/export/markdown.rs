@@ -288,6 +288,10 @@ pub fn capacity_markdown(report: &CapacityReport) -> String {
         );
     }
     out.push('\n');
+    listing(&mut out, prony_report::capacity::services(report).as_ref());
+    for what in services::described(report.curve.iter().flat_map(|step| &step.services)) {
+        let _ = writeln!(out, "- {}", plain(&what));
+    }
     checks(&mut out, &report.checks);
     out
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::table::UNLIMITED;
 use prony_record::design::Pilot;
 use prony_record::service::Unclear;
-use prony_record::{CheckId, Finding, Percentiles, Severity};
+use prony_record::{CheckId, Finding, Percentiles, ServiceCost, Severity};
 
 fn step(rate: f64, kept: bool) -> RateStep {
     RateStep {
@@ -19,6 +19,7 @@ fn step(rate: f64, kept: bool) -> RateStep {
         errors: 0.0,
         excess: if kept { 0.0 } else { 20.0 },
         cpu_us_per_request: None,
+        services: Vec::new(),
         kept,
         broken: if kept {
             vec![]
@@ -127,6 +128,34 @@ fn a_range_with_its_reason_and_its_checks() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("of capacity"), "{shown}");
+}
+
+#[test]
+fn costs_of_services_are_shown_by_rate() {
+    let mut with = report();
+    for (step, statements) in with.curve.iter_mut().zip([1.0, 2.0]) {
+        step.services = vec![ServiceCost {
+            name: "postgres".into(),
+            what: "PostgreSQL 15".into(),
+            cpu_ns: 200_000.0,
+            statements: Some(statements),
+            rows: None,
+            written_bytes: None,
+            memory_bytes: 0,
+        }];
+    }
+    let shown = text(&with, UNLIMITED);
+    let rows = shown.lines().filter(|line| line.contains("  postgres  "));
+    let statements: Vec<&str> = rows
+        .filter_map(|row| row.split_whitespace().nth(4))
+        .collect();
+    assert_eq!(statements, ["1.00", "2.00"], "{shown}");
+    assert_eq!(
+        shown.matches("postgres: PostgreSQL 15").count(),
+        1,
+        "{shown}"
+    );
+    assert!(!text(&report(), UNLIMITED).contains("postgres"));
 }
 
 #[test]

@@ -279,11 +279,14 @@ fn table<K: Clone + Ord>(
     table
 }
 
-/// Counts per request of a round: system calls, and what the kernel counts anyway.
+/// Counts per request of a round: system calls, and what the kernel and services count anyway.
 fn counts(round: &Dissection) -> BTreeMap<String, f64> {
     let per = |spent: Spent| spent.requests.max(1.0);
     let calls = round.calls.iter().map(|(name, n)| {
-        let name = format!("`{name}` calls");
+        let name = match name.split_once(": ") {
+            Some((service, call)) => format!("`{call}` calls in {service}"),
+            None => format!("`{name}` calls"),
+        };
         (name, *n as f64 / per(round.counted))
     });
     let others = round.counts.iter().map(|(name, n)| {
