@@ -15,6 +15,7 @@ use prony_lab::sources::{SentFrom, Sources};
 use prony_remote::check::network;
 use prony_remote::host::UpstreamHost;
 use prony_remote::reach::reached;
+use prony_remote::service_host::ServiceHost;
 use prony_remote::{Fleet, Hosts, LOCAL, Link, Registry, RemoteHost, SlowClient};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -156,6 +157,8 @@ pub struct Elsewhere {
     host: Option<RemoteHost>,
     generator: Box<dyn Generator>,
     placement: String,
+    /// The machine of services, if they have one.
+    services: Option<String>,
 }
 
 impl Apart {
@@ -167,6 +170,9 @@ impl Apart {
         }
         if apart.upstream_host.is_none() {
             apart.upstream_host.clone_from(&place.upstream_host);
+        }
+        if apart.service_host.is_none() {
+            apart.service_host.clone_from(&place.service_host);
         }
         apart.server_cpus = apart.server_cpus.or(place.server_cpus.map(NonZeroU32::get));
         if apart.from.client_host.is_empty() {
@@ -193,10 +199,11 @@ impl Apart {
     /// Reaches the machines that the command line names. `starts`: prony starts servers, which then have to be reached
     /// from where the load comes; `upstream`: behind a gateway there is one more.
     pub fn reach(&self, starts: bool, upstream: bool) -> Result<Option<Elsewhere>> {
-        if !starts && (self.server_host.is_some() || self.server_cpus.is_some()) {
+        let on_server = [&self.server_host, &self.service_host];
+        if !starts && (on_server.iter().any(|it| it.is_some()) || self.server_cpus.is_some()) {
             return Err(usage!(
                 help = "--client-host says where the load comes from",
-                "--server-host and --server-cpus are for servers that prony starts, and these run already"
+                "--server-host, --service-host and --server-cpus are for servers that prony starts, and these run already"
             ));
         }
         if self.upstream_host.is_some() && !upstream {
@@ -209,11 +216,18 @@ impl Apart {
             self.from.without_slow_client()?;
         }
         if self.server_host.is_none() && self.from.client_host.is_empty() {
-            return match &self.upstream_host {
+            let behind = [
+                ("upstream", &self.upstream_host),
+                ("service", &self.service_host),
+            ];
+            let behind = behind
+                .iter()
+                .find_map(|(what, name)| Some((what, name.as_ref()?)));
+            return match behind {
                 None => Ok(None),
-                Some(name) => Err(usage!(
+                Some((what, name)) => Err(usage!(
                     help = "--server-host local is this machine, as the others reach it",
-                    "--upstream-host {name} needs --server-host"
+                    "--{what}-host {name} needs --server-host"
                 )),
             };
         }
@@ -241,6 +255,7 @@ impl Apart {
                 host: None,
                 generator: generator_of(fleet),
                 placement: from,
+                services: None,
             });
         }
         let name = self.server_host.as_deref().unwrap_or(LOCAL);
@@ -298,6 +313,20 @@ impl Apart {
             let beyond = UpstreamHost::new(Arc::clone(registry), name, ways, placement, shared);
             host = host.before(beyond.map_err(told)?);
         }
+        if let Some(name) = self.service_host.as_deref().filter(|it| *it != name) {
+            registry.known(name).map_err(|error| unknown(&error))?;
+            let behind = registry.link(name).map_err(told)?;
+            let ip = reached(&behind, &[Arc::clone(&link)]).map_err(told)?;
+            let shared = is_shared(&behind);
+            let placement = placed(&behind, shared, false, None)?;
+            words += &format!("services on {name} ({} CPUs), ", placement.server.len());
+            fleet = fleet.map(|fleet| match shared {
+                true => fleet.beside(name, placement.pinned()),
+                false => fleet,
+            });
+            let served = ServiceHost::new(Arc::clone(registry), name, ip, placement, shared);
+            host = host.served_by(served.map_err(told)?);
+        }
         words += &from;
         // So that a load that fills it is told from one that fills a CPU. One that is not known is not judged.
         let apart = senders.iter().any(|sender| sender.name() != name);
@@ -320,6 +349,7 @@ impl Apart {
             host: Some(host),
             generator: generator_of(fleet),
             placement: words,
+            services: self.service_host.clone(),
         })
     }
 }
@@ -398,6 +428,12 @@ pub fn rig(
             _scratch: Some(scratch),
         });
     };
+    if let (Some(name), true) = (&elsewhere.services, placement.services.is_empty()) {
+        return Err(usage!(
+            help = "--service postgres=schema.sql starts one with each server",
+            "--service-host {name}: the servers have no services"
+        ));
+    }
     let (host, scratch): (Box<dyn Host>, _) = match elsewhere.host {
         Some(host) => (Box::new(host), None),
         None => {

@@ -6,6 +6,7 @@ use crate::catalog::Server;
 use crate::contract::Contract;
 use crate::experiment::Entrant;
 use crate::manifest::{CommandError, Manifest};
+use crate::service::ServiceSpecs;
 use crate::tree::Attached;
 use prony_engine::Target;
 use prony_engine::protocol::h2::WINDOW;
@@ -235,6 +236,14 @@ impl Side {
 }
 
 impl Candidate<'_> {
+    /// Services that it needs: those of the contract and its own, by name.
+    #[must_use]
+    pub fn services(&self) -> ServiceSpecs {
+        let mut all = self.contract.services();
+        all.extend(self.server.manifest.services.clone());
+        all
+    }
+
     /// Steps of the verification that its stack cannot pass, with the reason.
     #[must_use]
     pub fn expected_failures(&self) -> &BTreeMap<String, String> {

@@ -6,6 +6,7 @@ use crate::message::{
     Call, RemoteVerifySpec, RemoteWorkload, Reply, SourceFile, Sources, Start, Up,
 };
 use crate::registry::Registry;
+use crate::service_host::{RemoteServices, ServiceHost};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use prony_engine::protocol::tls::TlsOptions;
@@ -13,7 +14,7 @@ use prony_engine::{Dialogue, Nanos, Target};
 use prony_lab::builder::{BuildError, Built, Missing};
 use prony_lab::catalog::Server;
 use prony_lab::contract::Contract;
-use prony_lab::host::{Host, Relayed, Started, VerifySpec, Watched, Watcher};
+use prony_lab::host::{Elsewhere, Host, Relayed, Started, VerifySpec, Watched, Watcher};
 use prony_lab::placement::Placement;
 use prony_lab::side::{Candidate, Role, Running};
 use prony_lab::tree::Root;
@@ -36,7 +37,7 @@ const OWN: &str = "a server is where its host is";
 const MOST_SOURCES: u64 = 64 << 20;
 
 /// A machine on which servers are built and started.
-struct HostAgent {
+pub(crate) struct HostAgent {
     registry: Arc<Registry>,
     name: String,
     /// Link to its agent; replaced when that agent is lost.
@@ -47,7 +48,11 @@ struct HostAgent {
 }
 
 impl HostAgent {
-    fn new(registry: Arc<Registry>, name: &str, placement: Placement) -> Result<Self, String> {
+    pub(crate) fn new(
+        registry: Arc<Registry>,
+        name: &str,
+        placement: Placement,
+    ) -> Result<Self, String> {
         let link = registry.link(name)?;
         link.call(Call::Host(placement.clone()))?;
         Ok(Self {
@@ -63,7 +68,7 @@ impl HostAgent {
     ///
     /// # Errors
     /// When that cannot be done.
-    fn link(&self) -> Result<Arc<Link>, String> {
+    pub(crate) fn link(&self) -> Result<Arc<Link>, String> {
         let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
         if link.lost().is_some() {
             let again = self.registry.link(&self.name)?;
@@ -104,7 +109,7 @@ impl HostAgent {
         }
     }
 
-    fn start_by(&self, who: &Candidate<'_>, at: SocketAddr, upstream: Option<Relayed>) -> Start {
+    fn start_by(&self, who: &Candidate<'_>, at: SocketAddr, elsewhere: Elsewhere) -> Start {
         // What a user's command line names is there already, and runs where the agent does.
         let ours = self.built().contains(&who.server.name);
         Start {
@@ -117,7 +122,7 @@ impl HostAgent {
             over: who.over,
             key: who.key,
             at,
-            upstream,
+            elsewhere,
         }
     }
 }
@@ -131,6 +136,8 @@ pub struct RemoteHost {
     shared: bool,
     /// Where upstreams run, if not there.
     upstream_host: Option<UpstreamHost>,
+    /// Where services run, if not there.
+    service_host: Option<ServiceHost>,
     /// The machine that its servers are verified from, and how it is reached; none: itself.
     witness: Option<(String, IpAddr)>,
 }
@@ -214,8 +221,18 @@ impl RemoteHost {
             ip,
             shared,
             upstream_host: None,
+            service_host: None,
             witness: None,
         })
+    }
+
+    /// With services on a machine of their own.
+    #[must_use]
+    pub fn served_by(self, service_host: ServiceHost) -> Self {
+        Self {
+            service_host: Some(service_host),
+            ..self
+        }
     }
 
     /// With upstreams on a machine of their own.
@@ -246,6 +263,7 @@ impl RemoteHost {
                 up,
                 witness: None,
                 forwarded: None,
+                services: None,
                 stopped: false,
             }),
             Reply::Failed(failure) => {
@@ -273,7 +291,7 @@ impl RemoteHost {
     }
 }
 
-fn unexpected(step: Step, reply: Reply) -> Failure {
+pub(crate) fn unexpected(step: Step, reply: Reply) -> Failure {
     match reply {
         Reply::Failed(failure) => failure,
         other => Failure::new(step, format!("an unexpected answer: {other:?}")),
@@ -347,10 +365,10 @@ impl Host for RemoteHost {
 
     fn reachable(&self) -> Result<(), String> {
         self.agent.link()?;
-        match &self.upstream_host {
-            Some(upstream_host) => upstream_host.agent.link().map(drop),
-            None => Ok(()),
-        }
+        let upstream = self.upstream_host.as_ref().map(|it| &it.agent);
+        let services = self.service_host.as_ref().map(|it| &it.agent);
+        let mut others = upstream.into_iter().chain(services);
+        others.try_for_each(|agent| agent.link().map(drop))
     }
 
     fn start(&self, who: &Candidate<'_>) -> Result<Box<dyn Started>, Failure> {
@@ -369,12 +387,20 @@ impl Host for RemoteHost {
             }
             _ => None,
         };
-        let relayed = forwarded.as_ref().map(|it| it.at);
-        let start = agent.start_by(who, SocketAddr::new(ip, 0), relayed);
+        let services = match &self.service_host {
+            Some(service_host) if !who.services().is_empty() => Some(service_host.serve(who)?),
+            _ => None,
+        };
+        let elsewhere = Elsewhere {
+            upstream: forwarded.as_ref().map(|it| it.at),
+            services: services.as_ref().map(|it| it.connected.clone()),
+        };
+        let start = agent.start_by(who, SocketAddr::new(ip, 0), elsewhere);
         let started = Self::start_with(link, Call::Start(Box::new(start)), ip);
         match started {
             Ok(mut server) => {
                 server.forwarded = forwarded;
+                server.services = services;
                 if who.over != Protocol::H3 {
                     server.witness = self.witness(server.up.address).map_err(failed)?;
                 }
@@ -407,9 +433,9 @@ impl Host for RemoteHost {
         let (Some(upstream_host), Some(place)) = (&self.upstream_host, &mut gateway.forwarded)
         else {
             // It takes the place of prony's own, whose address the agent knows.
-            let start = self
-                .agent
-                .start_by(upstream, SocketAddr::new(self.ip, 0), None);
+            let start =
+                self.agent
+                    .start_by(upstream, SocketAddr::new(self.ip, 0), Elsewhere::default());
             let call = Call::PutBehind(gateway.up.number, Box::new(start));
             let behind = Self::start_with(Arc::clone(&gateway.link), call, self.ip)?;
             return Ok(Box::new(behind));
@@ -419,7 +445,7 @@ impl Host for RemoteHost {
         gateway.link.call(release).map_err(failed)?;
         let end = Call::EndRelay(place.at.told);
         place.link.call(end).map_err(failed)?;
-        let start = upstream_host.agent.start_by(upstream, place.at.told, None);
+        let start = (upstream_host.agent).start_by(upstream, place.at.told, Elsewhere::default());
         let link = Arc::clone(&place.link);
         let behind = Self::start_with(link, Call::Start(Box::new(start)), upstream_host.ip)?;
         place.behind = Some(behind.up.number);
@@ -438,14 +464,22 @@ impl Host for RemoteHost {
             Some(_) => None,
             None => upstream.map(|it| it.up.number),
         };
-        let mut watch = RemoteWatch::begin(server, beside, period, !self.shared);
+        let watched = (&server.link, server.up.number);
+        let mut watch = RemoteWatch::begin(watched, beside, period, !self.shared);
         watch.upstream = apart.map(|it| {
             let shared = self
                 .upstream_host
                 .as_ref()
                 .is_some_and(|upstream_host| upstream_host.shared);
-            Box::new(RemoteWatch::begin(it, None, period, !shared))
+            Box::new(RemoteWatch::begin(
+                (&it.link, it.up.number),
+                None,
+                period,
+                !shared,
+            ))
         });
+        let services = server.services.as_ref();
+        watch.services = services.map(|it| Box::new(it.watch(period)));
         Box::new(watch)
     }
 }
@@ -458,6 +492,8 @@ pub struct RemoteServer {
     witness: Option<(Arc<Link>, SocketAddr)>,
     /// Place of the upstream, for a gateway whose upstream has a separate machine; none for other servers.
     forwarded: Option<Forwarded>,
+    /// Its services, if they have a separate machine.
+    services: Option<RemoteServices>,
     stopped: bool,
 }
 
@@ -555,11 +591,18 @@ impl Started for RemoteServer {
     fn verify(&mut self, step: Step, how: &VerifySpec<'_>) -> Result<(), Failure> {
         self.take_back(step)?;
         let call = Call::Verify(self.up.number, step, self.proven(how));
-        match self.link.call(call) {
-            Ok(Reply::Done) => Ok(()),
-            Ok(other) => Err(unexpected(step, other)),
-            Err(error) => Err(Failure::new(step, error)),
-        }
+        let failure = match self.link.call(call) {
+            Ok(Reply::Done) => return Ok(()),
+            Ok(other) => unexpected(step, other),
+            Err(error) => Failure::new(step, error),
+        };
+        Err(
+            match self.services.as_ref().and_then(RemoteServices::lost) {
+                Some(lost) => Failure::new(step, format!("it {lost}: {}", failure.message))
+                    .with_output(self.output()),
+                None => failure,
+            },
+        )
     }
 
     fn dialogue(&mut self, how: &VerifySpec<'_>, load: &Load) -> Result<Dialogue, Failure> {
@@ -578,13 +621,22 @@ impl Started for RemoteServer {
     fn pause(&mut self) {
         // A lost agent is found by what is asked of it next.
         let _ = self.link.call(Call::Pause(self.up.number));
+        if let Some(it) = &self.services {
+            it.pause();
+        }
     }
 
     fn resume(&mut self) {
+        if let Some(it) = &self.services {
+            it.resume();
+        }
         let _ = self.link.call(Call::GoOn(self.up.number));
     }
 
     fn exited(&mut self) -> Option<String> {
+        if let Some(lost) = self.services.as_ref().and_then(RemoteServices::lost) {
+            return Some(lost);
+        }
         match self.link.call(Call::Exited(self.up.number)) {
             Ok(Reply::Exited(exit)) => exit,
             Ok(_) => None,
@@ -593,6 +645,9 @@ impl Started for RemoteServer {
     }
 
     fn output(&self) -> String {
+        if let Some(words) = self.services.as_ref().and_then(RemoteServices::last_words) {
+            return words;
+        }
         match self.link.call(Call::Output(self.up.number)) {
             Ok(Reply::Text(text)) => text,
             _ => String::new(),
@@ -614,13 +669,20 @@ pub struct RemoteWatch {
     apart: bool,
     /// Watch of its upstream, if that has a separate machine.
     upstream: Option<Box<Self>>,
+    /// Watch of its services, if they have one.
+    services: Option<Box<Self>>,
 }
 
 impl RemoteWatch {
-    fn begin(server: &RemoteServer, beside: Option<u32>, period: Duration, apart: bool) -> Self {
-        let number = server.up.number;
+    /// Watches what has this number on this machine.
+    pub(crate) fn begin(
+        (link, number): (&Arc<Link>, u32),
+        beside: Option<u32>,
+        period: Duration,
+        apart: bool,
+    ) -> Self {
         // A lost agent fails the load, which says so.
-        let link = Arc::clone(&server.link);
+        let link = Arc::clone(link);
         let watching = link.call(Call::Watch(number, beside, period)).is_ok();
         Self {
             offset: link.offset().ok().filter(|_| watching),
@@ -628,6 +690,7 @@ impl RemoteWatch {
             number,
             apart,
             upstream: None,
+            services: None,
         }
     }
 }
@@ -644,8 +707,8 @@ impl Watcher for RemoteWatch {
             );
             let _ = self.link.call(Call::WatchFrom(self.number, from, until));
         }
-        if let Some(upstream) = &self.upstream {
-            upstream.measure(from, until);
+        for other in self.upstream.iter().chain(&self.services) {
+            other.measure(from, until);
         }
     }
 
@@ -658,6 +721,7 @@ impl Watcher for RemoteWatch {
 
     fn finish(self: Box<Self>) -> Watched {
         let behind = self.upstream.map(Watcher::finish);
+        let services = self.services.map(Watcher::finish);
         let (Some(offset), Ok(Reply::Watched(watched))) =
             (self.offset, self.link.call(Call::Watched(self.number)))
         else {
@@ -670,15 +734,26 @@ impl Watcher for RemoteWatch {
         watched.apart = self.apart;
         if let Some(behind) = behind {
             watched.resources.upstream_cpu_ns = behind.resources.server_cpu_ns;
-            // Of a machine that has a generator too, it is not known who used the rest.
-            if behind.apart {
-                watched.all_cpus_busy += behind.all_cpus_busy;
-                watched.stolen += behind.stolen;
-                watched.cpus += behind.cpus;
-            } else {
-                watched.all_cpus_busy += behind.resources.server_cpu_ns;
-            }
+            let own = behind.resources.server_cpu_ns;
+            add_machine(&mut watched, &behind, own);
+        }
+        if let Some(services) = services {
+            let own = services.resources.services_cpu_ns();
+            add_machine(&mut watched, &services, own);
+            watched.resources.services = services.resources.services;
         }
         watched
+    }
+}
+
+/// Adds the CPUs of another machine, whose watched processes used `own` of them.
+fn add_machine(watched: &mut Watched, other: &Watched, own: Nanos) {
+    // Of a machine that has a generator too, it is not known who used the rest.
+    if other.apart {
+        watched.all_cpus_busy += other.all_cpus_busy;
+        watched.stolen += other.stolen;
+        watched.cpus += other.cpus;
+    } else {
+        watched.all_cpus_busy += own;
     }
 }

@@ -11,6 +11,7 @@
 //! | [`fleet`] | generators on several machines as one [`Generator`](prony_lab::generator::Generator) |
 //! | [`slow_client`] | a client that only measures, beside the load |
 //! | [`host`] | another machine as a [`Host`](prony_lab::host::Host) of servers |
+//! | [`service_host`] | another machine for services of servers |
 //! | [`reach`] | by which address machines reach each other |
 //! | [`agent`], `servers` | the other side |
 
@@ -27,6 +28,7 @@ pub mod message;
 pub mod reach;
 pub mod registry;
 mod servers;
+pub mod service_host;
 pub mod slow_client;
 
 pub use fleet::Fleet;

@@ -6,10 +6,11 @@ use prony_lab::builder::{Built, Missing};
 use prony_lab::contract::Depth;
 use prony_lab::get::Get;
 use prony_lab::grpc::Rpc;
-use prony_lab::host::{Relayed, Watched};
+use prony_lab::host::{Elsewhere, Watched};
 use prony_lab::manifest::Manifest;
 use prony_lab::placement::Placement;
 use prony_lab::requests::verify::RequestFile;
+use prony_lab::service::{Connected, ServiceSpecs};
 use prony_lab::side::{HttpStreams, Role};
 use prony_lab::socket::Socket;
 use prony_lab::topology::Topology;
@@ -102,6 +103,8 @@ pub enum Call {
     Build(String),
     /// Starts a server: answered by [`Reply::Server`].
     Start(Box<Start>),
+    /// Starts services that listen on this address: answered by [`Reply::Services`]. With their number, calls mean all of them.
+    StartServices(ServiceSpecs, IpAddr),
     /// Starts an upstream behind a gateway, by its number: answered by [`Reply::Server`].
     PutBehind(u32, Box<Start>),
     /// Stops prony's own upstream behind a gateway, whose upstream has a machine of its own: answered by [`Reply::Done`].
@@ -175,9 +178,8 @@ pub struct Start {
     pub key: KeyKind,
     /// Where it listens; port 0: on a free one.
     pub at: SocketAddr,
-    /// Addresses of the upstream with which the server is verified, for a gateway whose upstream has a separate
-    /// machine; none for other servers.
-    pub upstream: Option<Relayed>,
+    /// Parts that surround it and run on other machines.
+    pub elsewhere: Elsewhere,
 }
 
 /// How a server is verified.
@@ -228,6 +230,8 @@ pub enum Reply {
     NotBuilt(Failure, Missing),
     /// A server was started.
     Server(Box<Up>),
+    /// Services were started: their number among the agent's servers, and how they are found.
+    Services(u32, Box<Connected>),
     /// A step of it failed.
     Failed(Failure),
     /// A server cannot be loaded: why, and what may help.

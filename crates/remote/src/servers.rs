@@ -10,11 +10,13 @@ use prony_lab::host::{Host, LocalHost, SpawnedServer, Started, VerifySpec, Watch
 use prony_lab::interrupt::Interrupt;
 use prony_lab::leftovers::{self, Scratch};
 use prony_lab::placement::Placement;
+use prony_lab::service::{ServiceSpecs, Services};
 use prony_lab::side::Candidate;
 use prony_lab::workload::Workload;
-use prony_record::Failure;
+use prony_record::{Failure, Step};
 use std::collections::HashMap;
 use std::fs;
+use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +28,8 @@ pub(crate) struct Servers {
     scratch: Scratch,
     adopted: HashMap<String, Server>,
     running: HashMap<u32, SpawnedServer>,
+    /// Of servers on other machines.
+    services: HashMap<u32, Services>,
     watches: HashMap<u32, Box<dyn Watcher>>,
     next: u32,
 }
@@ -51,6 +55,7 @@ impl Servers {
             scratch,
             adopted: HashMap::new(),
             running: HashMap::new(),
+            services: HashMap::new(),
             watches: HashMap::new(),
             next: 0,
         })
@@ -87,20 +92,39 @@ impl Servers {
                 let resumed = self.server(number)?.resume_upstream();
                 Ok(resumed.map_or_else(Reply::Failed, |()| Reply::Done))
             }
-            Call::Exited(number) => Ok(Reply::Exited(self.server(number)?.exited())),
-            Call::Output(number) => Ok(Reply::Text(self.server(number)?.output())),
+            Call::StartServices(specs, ip) => Ok(self.serve(&specs, ip)),
+            Call::Exited(number) => Ok(Reply::Exited(match self.services.get_mut(&number) {
+                Some(services) => services.ended(),
+                None => self.server(number)?.exited(),
+            })),
+            Call::Output(number) => Ok(Reply::Text(match self.services.get(&number) {
+                Some(services) => services.last_words().to_owned(),
+                None => self.server(number)?.output(),
+            })),
             Call::Pause(number) => {
-                self.server(number)?.pause();
+                match self.services.get_mut(&number) {
+                    Some(services) => services.pause(),
+                    None => self.server(number)?.pause(),
+                }
                 Ok(Reply::Done)
             }
             Call::GoOn(number) => {
-                self.server(number)?.resume();
+                match self.services.get_mut(&number) {
+                    Some(services) => services.resume(),
+                    None => self.server(number)?.resume(),
+                }
                 Ok(Reply::Done)
             }
             Call::Stop(number) => {
+                drop(self.services.remove(&number));
                 if let Some(server) = self.running.remove(&number) {
                     Box::new(server).stop();
                 }
+                Ok(Reply::Done)
+            }
+            Call::Watch(number, _, period) if self.services.contains_key(&number) => {
+                let watch = (self.host).watch_services(&self.services[&number], period);
+                self.watches.insert(number, watch);
                 Ok(Reply::Done)
             }
             Call::Watch(number, upstream, period) => {
@@ -178,7 +202,7 @@ impl Servers {
 
     fn start(&mut self, start: &Start) -> Reply {
         let with = |host: &LocalHost, who: &Candidate<'_>| {
-            host.start_before(who, start.at, start.upstream)
+            host.start_with(who, start.at, start.elsewhere.clone())
         };
         match as_candidate(start, |who| with(&self.host, who)) {
             Ok(server) => self.keep(server),
@@ -196,9 +220,27 @@ impl Servers {
         })
     }
 
-    fn keep(&mut self, server: SpawnedServer) -> Reply {
-        let number = self.next;
+    fn serve(&mut self, specs: &ServiceSpecs, ip: IpAddr) -> Reply {
+        let cannot = |error: std::io::Error| Failure::new(Step::Start, error.to_string());
+        // What a user's command line names is there already.
+        let here = std::env::current_dir().map_err(cannot);
+        match here.and_then(|here| self.host.serve(specs, ip, &here)) {
+            Ok(services) => {
+                let (number, connected) = (self.number(), services.connected().clone());
+                self.services.insert(number, services);
+                Reply::Services(number, Box::new(connected))
+            }
+            Err(failure) => Reply::Failed(failure),
+        }
+    }
+
+    fn number(&mut self) -> u32 {
         self.next += 1;
+        self.next
+    }
+
+    fn keep(&mut self, server: SpawnedServer) -> Reply {
+        let number = self.number();
         let up = Up {
             number,
             address: server.addr(),
@@ -220,7 +262,7 @@ fn as_candidate(
     start: &Start,
     go: impl FnOnce(&Candidate<'_>) -> Result<SpawnedServer, Failure>,
 ) -> Result<SpawnedServer, Failure> {
-    let cannot = |text: String| Failure::new(prony_record::Step::Start, text);
+    let cannot = |text: String| Failure::new(Step::Start, text);
     let here = std::env::current_dir().map_err(|error| cannot(error.to_string()))?;
     let built = start.built.clone().unwrap_or_else(|| Built {
         src: here.clone(),

@@ -79,7 +79,7 @@ pub struct RunArgs {
         value_name = "HOST,…",
         value_delimiter = ',',
         help_heading = "Machines",
-        conflicts_with_all = ["server_host", "client_host", "probe_host", "upstream_host"]
+        conflicts_with_all = ["server_host", "client_host", "probe_host", "upstream_host", "service_host"]
     )]
     pub shard_rounds: Vec<String>,
     #[command(flatten)]

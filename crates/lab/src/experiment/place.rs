@@ -13,6 +13,8 @@ pub struct HostPlacement {
     pub server_host: Option<String>,
     /// The machine on which the upstream of gateways is built and started; the servers' when absent.
     pub upstream_host: Option<String>,
+    /// The machine on which services are started; the servers' when absent.
+    pub service_host: Option<String>,
     /// How many CPUs of their machine the servers have; absent: all that are there for them.
     pub server_cpus: Option<NonZeroU32>,
     /// The machines that the load comes from; this one when empty.

@@ -13,7 +13,7 @@ use crate::manifest::{CommandError, Fill, command, fill};
 use crate::placement::{Placement, list};
 use crate::port::Port;
 use crate::process::{Launch, Process};
-use crate::service::{Services, Site};
+use crate::service::{Connected, ServiceSpecs, Services, Site};
 use crate::side::{Candidate, Role, Running};
 use crate::starting::wait_for;
 use crate::watch::{ProcWatch, Roots};
@@ -25,7 +25,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -51,6 +51,15 @@ pub struct LocalHost {
     pub interrupt: Arc<Interrupt>,
     /// Builds servers.
     pub builder: Builder,
+}
+
+/// Parts that surround a server and run on other machines.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Elsewhere {
+    /// Its upstream, for a gateway.
+    pub upstream: Option<Relayed>,
+    /// Its services; none: they are started here.
+    pub services: Option<Connected>,
 }
 
 /// Addresses for a gateway whose upstream has its own machine. While the gateway is verified, that machine passes on
@@ -85,19 +94,20 @@ impl LocalHost {
     /// When the address cannot be used, or the server does not start, ends by itself, or does not
     /// answer in time.
     pub fn start_on(&self, who: &Candidate<'_>, at: SocketAddr) -> Result<SpawnedServer, Failure> {
-        self.start_before(who, at, None)
+        self.start_with(who, at, Elsewhere::default())
     }
 
-    /// The same for a gateway whose upstream has a machine of its own.
+    /// The same for one whose upstream or services have a machine of their own.
     ///
     /// # Errors
     /// As [`start_on`](Self::start_on).
-    pub fn start_before(
+    pub fn start_with(
         &self,
         who: &Candidate<'_>,
         at: SocketAddr,
-        upstream: Option<Relayed>,
+        elsewhere: Elsewhere,
     ) -> Result<SpawnedServer, Failure> {
+        let upstream = elsewhere.upstream;
         let Candidate {
             server,
             built,
@@ -121,16 +131,10 @@ impl LocalHost {
             Role::Server => &self.placement.server,
             Role::Upstream => &self.placement.upstream,
         };
-        let mut specs = contract.services();
-        specs.extend(server.manifest.services.clone());
-        let site = Site {
-            prony: &self.prony,
-            cache: self.builder.cache(),
-            cpus: self.placement.for_services(),
-            interrupt: &self.interrupt,
-            folder: &built.src,
+        let services = match elsewhere.services {
+            Some(connected) => Services::elsewhere(connected),
+            None => self.serve(&who.services(), LOOPBACK.ip(), &built.src)?,
         };
-        let services = Services::start(&specs, site)?;
         let mut fixture = Fixture::set_up_at(contract, &self.scratch, upstream.map(|it| it.own))
             .map_err(|error| cannot(&error))?;
         if let Some(database) = services.database() {
@@ -155,7 +159,7 @@ impl LocalHost {
                 .map(|it| it.told)
                 .or_else(|| fixture.upstream())
                 .map_or_else(String::new, |addr| addr.to_string()),
-            services: services.placeholders(),
+            services: services.connected().placeholders.clone(),
             ..Fill::default()
         };
         let line = command(&server.manifest.run, &with).map_err(started)?;
@@ -173,7 +177,7 @@ impl LocalHost {
         for (name, value) in &server.manifest.env {
             env.insert(name.clone(), fill(value, &with).map_err(started)?);
         }
-        env.extend(services.env());
+        env.extend(services.connected().env.clone());
         let launch = Launch {
             command: line.clone(),
             env,
@@ -211,8 +215,7 @@ impl LocalHost {
             Ok::<_, Failure>((it, first))
         });
         Ok(SpawnedServer {
-            paused: Vec::new(),
-            lost: String::new(),
+            paused: None,
             container: container.transpose()?,
             process,
             services,
@@ -224,6 +227,43 @@ impl LocalHost {
             fixture,
             expected_failures: who.expected_failures().clone(),
         })
+    }
+
+    /// Starts services that listen on this address; what command lines name is seen from `folder`.
+    ///
+    /// # Errors
+    /// When one does not start, ends by itself, or is not ready in time.
+    pub fn serve(
+        &self,
+        specs: &ServiceSpecs,
+        ip: IpAddr,
+        folder: &Path,
+    ) -> Result<Services, Failure> {
+        let site = Site {
+            prony: &self.prony,
+            cache: self.builder.cache(),
+            cpus: self.placement.for_services(),
+            ip,
+            interrupt: &self.interrupt,
+            folder,
+        };
+        Services::start(specs, site)
+    }
+
+    /// Watches services without a server, once per `period` while they are measured.
+    #[must_use]
+    pub fn watch_services(&self, services: &Services, period: Duration) -> Box<dyn Watcher> {
+        let services = services.roots();
+        let Some(first) = services.first() else {
+            return Box::new(TcpWatch(TcpCounters::read()));
+        };
+        let roots = Roots {
+            server: first.root,
+            upstream: None,
+            services,
+            port: 0,
+        };
+        Box::new(ProcWatch::start(roots, self.placement.clone(), period))
     }
 
     /// Starts a server, verifies it thoroughly, and stops it.

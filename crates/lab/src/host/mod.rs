@@ -6,7 +6,7 @@ mod reached;
 mod spawned;
 
 pub use attached::verify_running;
-pub use local::{LocalHost, Relayed};
+pub use local::{Elsewhere, LocalHost, Relayed};
 pub use spawned::SpawnedServer;
 
 use crate::builder::{BuildError, Built};

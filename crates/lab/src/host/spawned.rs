@@ -24,7 +24,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct SpawnedServer {
     /// While it rests. Before `process`: what is stopped goes on before it is ended.
-    pub(super) paused: Vec<Paused>,
+    pub(super) paused: Option<Paused>,
     /// Container of the server, and the first process in it. Before `process`: it is stopped first.
     pub(super) container: Option<(container::Running, libc::pid_t)>,
     pub(super) process: Process,
@@ -39,8 +39,6 @@ pub struct SpawnedServer {
     pub(super) ready: Duration,
     pub(super) fixture: Fixture,
     pub(super) expected_failures: BTreeMap<String, String>,
-    /// Last words of a service that ended by itself.
-    pub(super) lost: String,
 }
 
 /// Where a server listens, and how it is spoken to there.
@@ -198,7 +196,8 @@ impl SpawnedServer {
     /// Adds to a failure how the server ended, if it did, and the end of what it printed.
     fn failure(&mut self, step: Step, what: String) -> Failure {
         // A server fails in many ways without its database: that is the cause then.
-        if let Some((lost, output)) = self.services.ended() {
+        if let Some(lost) = self.services.ended() {
+            let output = self.services.last_words().to_owned();
             return Failure::new(step, format!("it {lost}: {what}")).with_output(output);
         }
         let message = match self.process.exited() {
@@ -282,21 +281,17 @@ impl Started for SpawnedServer {
 
     fn pause(&mut self) {
         let supervisor = self.process.root();
-        let own = self.root().and_then(|root| Paused::new(root, supervisor));
-        let services = self.services.roots();
-        let services = services
-            .iter()
-            .filter_map(|it| Paused::new(it.root, it.root.pid));
-        self.paused = own.into_iter().chain(services).collect();
+        self.paused = self.root().and_then(|root| Paused::new(root, supervisor));
+        self.services.pause();
     }
 
     fn resume(&mut self) {
-        self.paused.clear();
+        self.paused = None;
+        self.services.resume();
     }
 
     fn exited(&mut self) -> Option<String> {
-        if let Some((lost, output)) = self.services.ended() {
-            self.lost = output;
+        if let Some(lost) = self.services.ended() {
             return Some(lost);
         }
         let exit = self.process.exited()?;
@@ -304,7 +299,7 @@ impl Started for SpawnedServer {
     }
 
     fn output(&self) -> String {
-        match self.lost.as_str() {
+        match self.services.last_words() {
             "" => self.process.output(),
             lost => lost.to_owned(),
         }
@@ -315,7 +310,9 @@ impl Started for SpawnedServer {
     }
 
     fn stop(self: Box<Self>) {
-        let this = *self;
+        let mut this = *self;
+        // A server may wait for them when it is to end.
+        this.services.resume();
         drop(this.paused);
         drop(this.container);
         this.process.stop();

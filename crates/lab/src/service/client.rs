@@ -1,7 +1,7 @@
 //! A client of a running PostgreSQL: `psql`, which every installation has.
 
-use super::database::{Counts, Database};
-use super::postgres::{COUNTER, SERVER, STATISTICS, WATCHER};
+use super::database::{Counts, Database, DatabaseAt};
+use super::postgres::{self, COUNTER, SERVER, STATISTICS, WATCHER};
 use crate::supervisor::wait_for;
 use prony_record::{Failure, Step};
 use std::io::{Read, Write};
@@ -28,10 +28,7 @@ const NOT_WORK: &str = "'^\\s*(begin|start|commit|end|rollback|savepoint|release
 #[derive(Debug)]
 pub(super) struct PostgresClient {
     psql: PathBuf,
-    port: u16,
-    password: String,
-    /// Statements are counted.
-    counts: bool,
+    at: DatabaseAt,
     /// To the server's database.
     application: Mutex<Option<PsqlSession>>,
     /// To the one with the statistics.
@@ -39,32 +36,41 @@ pub(super) struct PostgresClient {
 }
 
 impl PostgresClient {
-    pub(super) fn new(psql: PathBuf, port: u16, password: String, counts: bool) -> Self {
+    pub(super) fn new(psql: PathBuf, at: DatabaseAt) -> Self {
         Self {
             psql,
-            port,
-            password,
-            counts,
+            at,
             application: Mutex::default(),
             statistics: Mutex::default(),
         }
     }
 
+    /// Of a database on another machine.
+    pub(super) fn elsewhere(at: DatabaseAt) -> Self {
+        Self::new(postgres::psql(), at)
+    }
+
+    /// Where it is.
+    pub(super) fn at(&self) -> &DatabaseAt {
+        &self.at
+    }
+
     pub(super) fn url(&self) -> String {
-        format!(
-            "postgres://{SERVER}:{}@127.0.0.1:{}/{SERVER}",
-            self.password, self.port
-        )
+        let DatabaseAt {
+            address, password, ..
+        } = &self.at;
+        format!("postgres://{SERVER}:{password}@{address}/{SERVER}")
     }
 
     /// Variables by which servers and PostgreSQL's own library find it.
     pub(super) fn env(&self) -> Vec<(&'static str, String)> {
+        let address = self.at.address;
         vec![
             ("DATABASE_URL", self.url()),
-            ("PGHOST", "127.0.0.1".into()),
-            ("PGPORT", self.port.to_string()),
+            ("PGHOST", address.ip().to_string()),
+            ("PGPORT", address.port().to_string()),
             ("PGUSER", SERVER.into()),
-            ("PGPASSWORD", self.password.clone()),
+            ("PGPASSWORD", self.at.password.clone()),
             ("PGDATABASE", SERVER.into()),
         ]
     }
@@ -73,9 +79,10 @@ impl PostgresClient {
         let mut command = Command::new(&self.psql);
         command
             .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"])
-            .args(["-h", "127.0.0.1", "-U", role, "-d", database])
-            .args(["-p", &self.port.to_string(), "-f", "-"])
-            .env("PGPASSWORD", &self.password)
+            .args(["-h", &self.at.address.ip().to_string()])
+            .args(["-p", &self.at.address.port().to_string()])
+            .args(["-U", role, "-d", database, "-f", "-"])
+            .env("PGPASSWORD", &self.at.password)
             .env("PGCONNECT_TIMEOUT", "10")
             .env("PGCLIENTENCODING", "UTF8");
         command
@@ -144,7 +151,7 @@ impl Database for PostgresClient {
     }
 
     fn counts(&self) -> Result<Counts, String> {
-        if !self.counts {
+        if !self.at.counts {
             return Err(format!(
                 "{COUNTER} is not installed, so statements are not counted"
             ));

@@ -1,6 +1,8 @@
 //! A database, as a verification sees it.
 
+use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
+use std::net::SocketAddr;
 use std::ops::Sub;
 
 /// Questions of a verifier to a database.
@@ -20,6 +22,17 @@ pub trait Database: Debug + Send + Sync {
 
     /// Ends what connections it has open; the next question opens them again.
     fn close(&self) {}
+}
+
+/// Where a PostgreSQL can be asked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DatabaseAt {
+    /// Where it listens.
+    pub(super) address: SocketAddr,
+    /// Password of its roles.
+    pub(super) password: String,
+    /// Statements are counted.
+    pub(super) counts: bool,
 }
 
 /// Work of a database since some moment.

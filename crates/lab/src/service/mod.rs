@@ -10,17 +10,21 @@ mod template;
 use crate::interrupt::Interrupt;
 use crate::leftovers::Scratch;
 use crate::manifest::{Fill, command};
+use crate::paused::Paused;
 use crate::port::Port;
 use crate::process::{Launch, Process};
 use crate::starting;
 use crate::tree::Root;
-use database::Database;
+use client::PostgresClient;
+use database::{Database, DatabaseAt};
 use prony_record::{Failure, Step};
+use rand::RngExt;
+use rand::distr::Alphanumeric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -28,6 +32,8 @@ use std::time::Duration;
 
 /// How long a service may be idle before it is ready.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// Characters of a password.
+const PASSWORD: usize = 24;
 
 /// A service that a server needs. `postgres`, `redis` and `valkey` are known by their names; any other has a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -131,6 +137,8 @@ pub(crate) struct Site<'a> {
     pub cache: &'a Path,
     /// CPUs of the services.
     pub cpus: &'a [usize],
+    /// Address that they listen on.
+    pub ip: IpAddr,
     /// Ends the waiting for one that is starting.
     pub interrupt: &'a Interrupt,
     /// Where command lines are run.
@@ -166,8 +174,7 @@ impl<'a> Ready<'a> {
         }
     }
 
-    fn probe(&self, port: u16, patience: Duration) -> Result<(), String> {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    fn probe(&self, address: SocketAddr, patience: Duration) -> Result<(), String> {
         let text = |error: std::io::Error| error.to_string();
         match self {
             Self::Tcp => TcpStream::connect_timeout(&address, patience)
@@ -184,7 +191,7 @@ impl<'a> Ready<'a> {
             Self::Shell(line) => {
                 let status = Command::new("sh")
                     .args(["-c", line])
-                    .env("PORT", port.to_string())
+                    .env("PORT", address.port().to_string())
                     .env("HOST", address.ip().to_string())
                     .stdin(Stdio::null())
                     .stdout(Stdio::null())
@@ -216,6 +223,11 @@ fn status_of(address: SocketAddr, path: &str, patience: Duration) -> std::io::Re
 }
 
 impl Place<'_> {
+    /// Where it listens.
+    fn address(&self) -> SocketAddr {
+        SocketAddr::new(self.site.ip, self.port)
+    }
+
     /// Starts a process and waits until it is ready.
     fn launch(
         &self,
@@ -224,7 +236,7 @@ impl Place<'_> {
         folder: &Path,
         ready: &Ready<'_>,
     ) -> Result<Process, Failure> {
-        let (site, host) = (self.site, Ipv4Addr::LOCALHOST.to_string());
+        let (site, host) = (self.site, self.site.ip.to_string());
         let env = [("HOST", host), ("PORT", self.port.to_string())];
         let launch = Launch {
             command: line.to_vec(),
@@ -235,7 +247,7 @@ impl Place<'_> {
         };
         let mut process = Process::start(site.prony, &launch)
             .map_err(|error| Failure::new(Step::Start, format!("`{}`: {error}", line.join(" "))))?;
-        let probe = |patience| ready.probe(self.port, patience);
+        let probe = |patience| ready.probe(self.address(), patience);
         starting::wait_for(&mut process, &probe, START_TIMEOUT, site.interrupt)?;
         Ok(process)
     }
@@ -246,9 +258,20 @@ struct ServedBy {
     what: String,
     url: String,
     env: Vec<(&'static str, String)>,
-    database: Option<Arc<dyn Database>>,
+    database: Option<Arc<PostgresClient>>,
     process: Process,
     scratch: Scratch,
+}
+
+/// Parts of services that a server and its verification need, wherever these run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Connected {
+    /// Values of the placeholders that are called as services are: URLs, or host and port.
+    pub(crate) placeholders: BTreeMap<String, String>,
+    /// Variables by which a server finds them.
+    pub(crate) env: BTreeMap<String, String>,
+    /// The database that can be asked, if there is one.
+    database: Option<DatabaseAt>,
 }
 
 /// A service that runs. Dropping it ends it and removes its data.
@@ -256,9 +279,7 @@ struct ServedBy {
 struct Service {
     name: String,
     what: String,
-    url: String,
-    env: Vec<(String, String)>,
-    database: Option<Arc<dyn Database>>,
+    database: Option<Arc<PostgresClient>>,
     process: Process,
     /// After `process`, which uses it.
     _scratch: Scratch,
@@ -288,10 +309,17 @@ pub struct ServiceRoot {
     pub database: Option<Arc<dyn Database>>,
 }
 
-/// The services of a server. Dropping them ends them.
+/// The services of a server. Dropping them ends those that run here.
 #[derive(Debug, Default)]
 pub struct Services {
+    /// Those that are stopped while others are measured. Before `all`, which could not end.
+    paused: Vec<Paused>,
+    /// Those that run here.
     all: Vec<Service>,
+    connected: Connected,
+    database: Option<Arc<dyn Database>>,
+    /// Last words of one that was lost.
+    lost: String,
 }
 
 impl Services {
@@ -300,57 +328,28 @@ impl Services {
     /// # Errors
     /// When one cannot be started: its name, and why.
     pub(crate) fn start(specs: &ServiceSpecs, site: Site<'_>) -> Result<Self, Failure> {
-        let mut all = Vec::new();
+        let mut this = Self::default();
         for (name, spec) in specs {
-            let service = Service::start(name, spec, site).map_err(|failure| Failure {
+            this.add(name, spec, site).map_err(|failure| Failure {
                 message: format!("service {name}: {}", failure.message),
                 step: Step::Start,
                 ..failure
             })?;
-            all.push(service);
         }
-        Ok(Self { all })
+        Ok(this)
     }
 
-    /// Values of the placeholders that are called as they are: URLs, or host and port.
-    pub(crate) fn placeholders(&self) -> BTreeMap<String, String> {
-        let each = self.all.iter();
-        each.map(|it| (it.name.clone(), it.url.clone())).collect()
+    /// Services that run on another machine.
+    pub(crate) fn elsewhere(connected: Connected) -> Self {
+        let database = connected.database.clone();
+        Self {
+            database: database.map(|at| Arc::new(PostgresClient::elsewhere(at)) as _),
+            connected,
+            ..Self::default()
+        }
     }
 
-    /// Variables by which a server finds them.
-    pub(crate) fn env(&self) -> impl Iterator<Item = (String, String)> {
-        self.all.iter().flat_map(|it| it.env.clone())
-    }
-
-    /// The first that has ended: the loss, as words that follow the server's name, and the service's last words.
-    pub(crate) fn ended(&mut self) -> Option<(String, String)> {
-        self.all.iter_mut().find_map(|it| {
-            let exit = it.process.exited()?.to_owned();
-            let lost = format!("lost its {}, which ended {exit}", it.name);
-            Some((lost, it.process.output()))
-        })
-    }
-
-    /// Parts of each that are watched.
-    pub(crate) fn roots(&self) -> Vec<ServiceRoot> {
-        let root = |it: &Service| ServiceRoot {
-            name: it.name.clone(),
-            what: it.what.clone(),
-            root: Root::above(it.process.root()),
-            database: it.database.clone(),
-        };
-        self.all.iter().map(root).collect()
-    }
-
-    /// The database that can be asked, if there is one.
-    pub(crate) fn database(&self) -> Option<Arc<dyn Database>> {
-        self.all.iter().find_map(|it| it.database.clone())
-    }
-}
-
-impl Service {
-    fn start(name: &str, spec: &ServiceSpec, site: Site<'_>) -> Result<Self, Failure> {
+    fn add(&mut self, name: &str, spec: &ServiceSpec, site: Site<'_>) -> Result<(), Failure> {
         let port = Port::free().map_err(|error| Failure::new(Step::Start, error.to_string()))?;
         let place = Place {
             site,
@@ -362,30 +361,93 @@ impl Service {
             Kind::Redis => redis::Redis::find(name)?.start(seed, &place)?,
             Kind::Command => by_command(spec, &place)?,
         };
-        // Of two databases, each is found by its name.
-        let url = (format!("{}_URL", name.to_uppercase()), served.url.clone());
-        let own = served
+        let known = &mut self.connected;
+        let env = served.env.into_iter();
+        known
             .env
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value));
-        Ok(Self {
+            .extend(env.map(|(key, value)| (key.to_owned(), value)));
+        // Of two databases, each is found by its name.
+        let url = format!("{}_URL", name.to_uppercase());
+        known.env.insert(url, served.url.clone());
+        known.placeholders.insert(name.to_owned(), served.url);
+        if let (None, Some(client)) = (&self.database, &served.database) {
+            known.database = Some(client.at().clone());
+            self.database = Some(Arc::clone(client) as _);
+        }
+        self.all.push(Service {
             name: name.to_owned(),
             what: served.what,
-            url: served.url,
-            env: own.chain([url]).collect(),
             database: served.database,
             process: served.process,
             _scratch: served.scratch,
             _port: port,
+        });
+        Ok(())
+    }
+
+    /// Parts that a server needs.
+    #[must_use]
+    pub fn connected(&self) -> &Connected {
+        &self.connected
+    }
+
+    /// The loss of the first that has ended, as words that follow the server's name: `lost its postgres, which ended by signal
+    /// 9`.
+    pub fn ended(&mut self) -> Option<String> {
+        self.all.iter_mut().find_map(|it| {
+            let exit = it.process.exited()?.to_owned();
+            self.lost = it.process.output();
+            Some(format!("lost its {}, which ended {exit}", it.name))
         })
     }
+
+    /// The end of what one has printed that was lost; empty when none was.
+    #[must_use]
+    pub fn last_words(&self) -> &str {
+        &self.lost
+    }
+
+    /// Stops the processes of all until [`resume`](Self::resume).
+    pub fn pause(&mut self) {
+        let roots = self.roots().into_iter();
+        self.paused = roots
+            .filter_map(|it| Paused::new(it.root, it.root.pid))
+            .collect();
+    }
+
+    /// Lets them go on, if they are stopped.
+    pub fn resume(&mut self) {
+        self.paused.clear();
+    }
+
+    /// Parts of each that are watched.
+    pub(crate) fn roots(&self) -> Vec<ServiceRoot> {
+        let root = |it: &Service| ServiceRoot {
+            name: it.name.clone(),
+            what: it.what.clone(),
+            root: Root::above(it.process.root()),
+            database: it.database.clone().map(|it| it as _),
+        };
+        self.all.iter().map(root).collect()
+    }
+
+    /// The database that can be asked, if there is one.
+    pub(crate) fn database(&self) -> Option<Arc<dyn Database>> {
+        self.database.clone()
+    }
+}
+
+/// A random password.
+fn password() -> String {
+    let drawn = rand::rng().sample_iter(Alphanumeric).take(PASSWORD);
+    drawn.map(char::from).collect()
 }
 
 /// Starts the service that a command line is.
 fn by_command(spec: &ServiceSpec, place: &Place<'_>) -> Result<ServedBy, Failure> {
     let line = spec.command.as_deref().unwrap_or_default();
     let with = Fill {
-        host: Ipv4Addr::LOCALHOST.to_string(),
+        host: place.site.ip.to_string(),
         port: place.port,
         ..Fill::default()
     };
@@ -396,7 +458,7 @@ fn by_command(spec: &ServiceSpec, place: &Place<'_>) -> Result<ServedBy, Failure
     let log = scratch.path().join("log");
     Ok(ServedBy {
         what: line.to_owned(),
-        url: format!("127.0.0.1:{}", place.port),
+        url: place.address().to_string(),
         env: Vec::new(),
         database: None,
         process: place.launch(&words, &log, place.site.folder, &ready)?,

@@ -2,13 +2,11 @@
 
 use super::account::Account;
 use super::client::PostgresClient;
-use super::database::Database;
-use super::{Place, Ready, ServedBy, template};
+use super::database::{Database, DatabaseAt};
+use super::{Place, Ready, ServedBy, password, template};
 use crate::manifest::on_path;
 use crate::process::Process;
 use prony_record::{Failure, Step};
-use rand::RngExt;
-use rand::distr::Alphanumeric;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -33,8 +31,8 @@ const LIMIT: &str = "max_connections";
 const POOL: u32 = 64;
 /// Connections that are left for others.
 const RESERVED: u32 = 10;
-/// Characters of the password.
-const PASSWORD: usize = 24;
+/// Who may log in: whoever reaches it and has the password. Where it listens is said at each start.
+const ACCESS: &str = "host all all all scram-sha-256\n";
 /// Programs of an installed PostgreSQL, and the account that it runs under.
 #[derive(Debug)]
 pub(super) struct Postgres {
@@ -87,7 +85,7 @@ impl Postgres {
 
     /// Starts a cluster with this content, which is made if it has never been before.
     pub(super) fn start(&self, seed: &str, place: &Place<'_>) -> Result<ServedBy, Failure> {
-        let depends = [&self.version, self.account.name(), seed];
+        let depends = [&self.version, self.account.name(), ACCESS, seed];
         let template = template::template(place.site.cache, "postgres", &depends, |new| {
             self.make(new, seed, place)
         })?;
@@ -96,7 +94,7 @@ impl Postgres {
         template::copy(&template.join("data"), &data)?;
         let password = read(&template.join("password"))?;
         let log = scratch.path().join("log");
-        let client = PostgresClient::new(self.psql(), place.port, password, self.counter);
+        let client = self.client(place, password);
         let process = self.run(&data, &log, &client, place)?;
         let url = client.url();
         let settings = settings(&client).map_err(|why| Failure::new(Step::Start, why))?;
@@ -120,11 +118,7 @@ impl Postgres {
         let scratch = template::scratch(&self.account)?;
         let path = |name: &str| scratch.path().join(name);
         let (all, data) = (path("all"), path("all/data"));
-        let password: String = rand::rng()
-            .sample_iter(Alphanumeric)
-            .take(PASSWORD)
-            .map(char::from)
-            .collect();
+        let password = password();
         let cannot = |error: std::io::Error| Failure::new(Step::Start, error.to_string());
         fs::create_dir(&all)
             .and_then(|()| self.account.let_through(&all))
@@ -147,8 +141,7 @@ impl Postgres {
             "--no-sync",
         ])?;
         // Before what the seed says with ALTER SYSTEM, which counts.
-        let mut settings =
-            "listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\n".to_owned();
+        let mut settings = "unix_socket_directories = ''\n".to_owned();
         if self.counter {
             settings.push_str("shared_preload_libraries = 'pg_stat_statements'\n");
         }
@@ -156,8 +149,9 @@ impl Postgres {
             .append(true)
             .open(data.join("postgresql.conf"))
             .and_then(|mut file| file.write_all(settings.as_bytes()))
+            .and_then(|()| fs::write(data.join("pg_hba.conf"), ACCESS))
             .map_err(cannot)?;
-        let client = PostgresClient::new(self.psql(), place.port, password.clone(), self.counter);
+        let client = self.client(place, password.clone());
         let process = self.run(&data, &path("log"), &client, place)?;
         self.fill(&client, &password, seed)
             .map_err(|failure| match failure.output.as_str() {
@@ -203,6 +197,8 @@ impl Postgres {
             data.display().to_string(),
             "-p".into(),
             place.port.to_string(),
+            "-c".into(),
+            format!("listen_addresses={}", place.site.ip),
         ];
         let line = self.account.command(&line);
         let ready = || client.ask("select 1").map(drop);
@@ -217,11 +213,13 @@ impl Postgres {
         output(Command::new(&line[0]).args(&line[1..]).current_dir("/"))
     }
 
-    /// Client program: that of the installation, or of the PATH.
-    fn psql(&self) -> PathBuf {
-        Some(self.folder.join("psql"))
-            .filter(|psql| psql.is_file())
-            .unwrap_or_else(|| "psql".into())
+    fn client(&self, place: &Place<'_>, password: String) -> PostgresClient {
+        let at = DatabaseAt {
+            address: place.address(),
+            password,
+            counts: self.counter,
+        };
+        PostgresClient::new(psql_in(Some(&self.folder)), at)
     }
 
     /// Version and settings on which its speed depends.
@@ -245,6 +243,19 @@ fn settings(client: &PostgresClient) -> Result<Vec<(&'static str, String)>, Stri
     let values = client.ask(&sql)?.into_iter().next();
     let names = names.into_iter().chain(["locale"]);
     Ok(names.zip(values.unwrap_or_default()).collect())
+}
+
+/// Client program of this machine.
+pub(super) fn psql() -> PathBuf {
+    psql_in(folder().as_deref())
+}
+
+/// Client program: that of the installation in this folder, or else of the PATH.
+fn psql_in(folder: Option<&Path>) -> PathBuf {
+    let installed = folder.map(|folder| folder.join("psql"));
+    installed
+        .filter(|psql| psql.is_file())
+        .unwrap_or_else(|| "psql".into())
 }
 
 /// Folder with the programs.

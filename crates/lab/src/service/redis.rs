@@ -1,12 +1,13 @@
 //! Redis or Valkey: a server of its own for each start of a server.
 
 use super::account::Account;
-use super::{Place, Ready, ServedBy, template};
+use super::{Place, Ready, ServedBy, Site, password, template};
 use crate::manifest::on_path;
 use crate::process::Process;
 use prony_record::{Failure, Step};
 use std::fs;
 use std::io::Write;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -60,8 +61,11 @@ impl Redis {
             })?;
             template::copy(&made.join(DUMP), &scratch.path().join(DUMP))?;
         }
-        let process = self.run(scratch.path(), place)?;
-        let url = format!("redis://127.0.0.1:{}/0", place.port);
+        // On loopback, clients without one are let in by default, and nobody else reaches it.
+        let password = (!place.site.ip.is_loopback()).then(password);
+        let process = self.run(scratch.path(), place, password.as_deref())?;
+        let log_in = password.map_or_else(String::new, |it| format!(":{it}@"));
+        let url = format!("redis://{log_in}{}/0", place.address());
         Ok(ServedBy {
             what: format!("{}, in memory alone", self.version),
             env: vec![("REDIS_URL", url.clone())],
@@ -74,9 +78,14 @@ impl Redis {
 
     fn make(&self, new: &Path, seed: &str, place: &Place<'_>) -> Result<(), Failure> {
         let scratch = template::scratch(&Account::Own)?;
-        let process = self.run(scratch.path(), place)?;
-        self.tell(place.port, &[], seed)
-            .and_then(|()| self.tell(place.port, &["SAVE"], ""))
+        let site = Site {
+            ip: Ipv4Addr::LOCALHOST.into(),
+            ..place.site
+        };
+        let place = &Place { site, ..*place };
+        let process = self.run(scratch.path(), place, None)?;
+        self.tell(place, None, &[], seed)
+            .and_then(|()| self.tell(place, None, &["SAVE"], ""))
             .map_err(|why| Failure::new(Step::Start, format!("its seed: {why}")))?;
         process.stop();
         let cannot = |error: std::io::Error| Failure::new(Step::Start, error.to_string());
@@ -84,15 +93,22 @@ impl Redis {
         template::copy(&scratch.path().join(DUMP), &new.join(DUMP))
     }
 
-    fn run(&self, folder: &Path, place: &Place<'_>) -> Result<Process, Failure> {
-        let port = place.port.to_string();
+    fn run(
+        &self,
+        folder: &Path,
+        place: &Place<'_>,
+        password: Option<&str>,
+    ) -> Result<Process, Failure> {
+        let (ip, port) = (place.site.ip.to_string(), place.port.to_string());
         let dir = folder.display().to_string();
         let line = [
             self.server,
             "--port",
             &port,
             "--bind",
-            "127.0.0.1",
+            &ip,
+            "--requirepass",
+            password.unwrap_or(""),
             "--dir",
             &dir,
             "--dbfilename",
@@ -104,15 +120,23 @@ impl Redis {
             "no",
         ]
         .map(ToOwned::to_owned);
-        let ready = || self.tell(place.port, &["PING"], "");
+        let ready = || self.tell(place, password, &["PING"], "");
         place.launch(&line, &folder.join("log"), folder, &Ready::Asked(&ready))
     }
 
     /// Sends commands: those of the arguments, or of a text with one per line.
-    fn tell(&self, port: u16, words: &[&str], lines: &str) -> Result<(), String> {
+    fn tell(
+        &self,
+        place: &Place<'_>,
+        password: Option<&str>,
+        words: &[&str],
+        lines: &str,
+    ) -> Result<(), String> {
         let mut child = Command::new(self.client)
-            .args(["-e", "-p", &port.to_string()])
+            .args(["-e", "-h", &place.site.ip.to_string()])
+            .args(["-p", &place.port.to_string()])
             .args(words)
+            .envs(password.map(|password| ("REDISCLI_AUTH", password)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
