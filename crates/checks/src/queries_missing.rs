@@ -9,7 +9,7 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
     remedy: "If caching is allowed, take `statements` out of the expectations; if it is not, the server does less than the others that it is compared with.",
 };
 
-/// Counting begins a little before the measurement and ends a little after it, at rates that may differ.
+/// Statements are counted over a part of the measurement, at a rate that may differ from the rest's.
 const TOLERATED: f64 = 0.1;
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {

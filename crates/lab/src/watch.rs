@@ -21,6 +21,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// How long before the end of a measurement services count for the last time, at the most: a busy one takes a moment, in
+/// which the load must not end.
+const LATEST: Nanos = 100_000_000;
+
 /// The server's process tree at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessSample {
@@ -143,10 +147,21 @@ fn watch(
     let ticks = observer.ticks();
     let mut next = from;
     let mut connections = None;
+    let mut count = Some(until - LATEST.min(until.saturating_sub(from) / 5));
+    let is_over = |at: Nanos| {
+        let wait = Duration::from_nanos(at.saturating_sub(clock::now()));
+        !matches!(inbox.recv_timeout(wait), Err(RecvTimeoutError::Timeout))
+    };
     let finished = loop {
         next = (next + clock::nanos(period)).min(until);
-        let wait = Duration::from_nanos(next.saturating_sub(clock::now()));
-        let finished = !matches!(inbox.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
+        let finished = match count.take_if(|at| *at <= next) {
+            Some(at) if is_over(at) => true,
+            Some(_) => {
+                services.iter_mut().for_each(WatchedService::count);
+                is_over(next)
+            }
+            None => is_over(next),
+        };
         let (sample, peak) = observer.look();
         used.seen(samples.last().unwrap_or(&first), &sample);
         samples.push(sample);

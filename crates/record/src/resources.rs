@@ -83,7 +83,7 @@ pub struct ServiceUse {
 /// Work of a database while the server was measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QueryCounts {
-    /// Time between the two countings, in nanoseconds: a little longer than the measurement.
+    /// Time between the two countings, in nanoseconds: a little shorter than the measurement.
     pub counted_ns: Nanos,
     /// Executed statements, without those that begin or end transactions.
     pub statements: u64,

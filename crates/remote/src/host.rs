@@ -492,7 +492,7 @@ pub struct RemoteServer {
     witness: Option<(Arc<Link>, SocketAddr)>,
     /// Place of the upstream, for a gateway whose upstream has a separate machine; none for other servers.
     forwarded: Option<Forwarded>,
-    /// Its services, if they have a separate machine.
+    /// Services of the server, if they have a separate machine.
     services: Option<RemoteServices>,
     stopped: bool,
 }

@@ -28,7 +28,7 @@ pub(crate) struct Servers {
     scratch: Scratch,
     adopted: HashMap<String, Server>,
     running: HashMap<u32, SpawnedServer>,
-    /// Of servers on other machines.
+    /// Services of servers on other machines.
     services: HashMap<u32, Services>,
     watches: HashMap<u32, Box<dyn Watcher>>,
     next: u32,

@@ -100,6 +100,41 @@ fn every_start_has_a_fresh_database_whose_work_is_counted() {
     }
 }
 
+// Slow: copies prony for two agents; then starts PostgreSQL four times.
+#[test]
+fn services_have_a_machine_of_their_own() {
+    let place = place();
+    // A server on the same machine, but not on loopback: by the address of an interface.
+    let app = APP.replace("\"127.0.0.1\"", "sys.argv[3]");
+    place.file("app.py", &app.replace("len(sys.argv) > 3", "False"));
+    let app = "python3 app.py {port} {postgres} {host}";
+    let on = "--server-host a --service-host b --host a=env --host b=env --json";
+    let line: Vec<&str> = ["duel", app, app, "--service", "postgres=schema.sql"]
+        .into_iter()
+        .chain(on.split(' '))
+        .chain(QUICK)
+        .collect();
+    let report = with_common_rate(|| place.prony(&line).with(0).json());
+    for side in report["sides"].as_array().unwrap() {
+        let cost = &side["services"][0];
+        assert_eq!(cost["name"], "postgres", "{side}");
+        assert!(cost["cpu_ns"].as_f64().unwrap() > 0.0, "{cost}");
+        assert!(cost["statements"].as_f64().unwrap() > 0.0, "{cost}");
+    }
+    for (options, why) in [
+        ("--service-host b", "--service-host b needs --server-host"),
+        (
+            "--server-host a --service-host b --host a=env --host b=env",
+            "the servers have no services",
+        ),
+    ] {
+        let line = ["duel", "python3 app.py {port}", "python3 app.py {port} x"];
+        let line: Vec<&str> = line.into_iter().chain(options.split(' ')).collect();
+        let refused = place.prony(&line).with(2);
+        assert!(refused.stderr.contains(why), "{refused}");
+    }
+}
+
 // Slow: waits for its turn to load; then starts PostgreSQL.
 #[test]
 fn a_database_that_dies_is_the_cause() {

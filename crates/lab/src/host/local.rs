@@ -56,9 +56,9 @@ pub struct LocalHost {
 /// Parts that surround a server and run on other machines.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Elsewhere {
-    /// Its upstream, for a gateway.
+    /// Upstream of a gateway.
     pub upstream: Option<Relayed>,
-    /// Its services; none: they are started here.
+    /// Services; none: they are started here.
     pub services: Option<Connected>,
 }
 

@@ -45,7 +45,7 @@ impl PostgresClient {
         }
     }
 
-    /// Of a database on another machine.
+    /// A client of a database on another machine.
     pub(super) fn elsewhere(at: DatabaseAt) -> Self {
         Self::new(postgres::psql(), at)
     }
@@ -159,7 +159,7 @@ impl Database for PostgresClient {
         let sum =
             |what: &str| format!("coalesce(sum({what}) filter (where query !~* {NOT_WORK}), 0)");
         let sql = format!(
-            "select {}, {} from {COUNTER} s join pg_database d on d.oid = s.dbid join pg_roles r on r.oid = s.userid \
+            "select {}, {}, (1e9 * extract(epoch from clock_timestamp()))::bigint from {COUNTER} s join pg_database d on d.oid = s.dbid join pg_roles r on r.oid = s.userid \
              where datname = '{SERVER}' and rolname = '{SERVER}'",
             sum("calls"),
             sum("rows"),
@@ -168,7 +168,11 @@ impl Database for PostgresClient {
         let row = rows.first().map_or(&[][..], Vec::as_slice);
         let numbers: Vec<u64> = row.iter().filter_map(|text| text.parse().ok()).collect();
         match numbers.as_slice() {
-            &[statements, rows] => Ok(Counts { statements, rows }),
+            &[statements, rows, at_ns] => Ok(Counts {
+                at_ns,
+                statements,
+                rows,
+            }),
             _ => Err(format!("{COUNTER} answered {row:?}")),
         }
     }

@@ -38,6 +38,8 @@ pub struct DatabaseAt {
 /// Work of a database since some moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// When they were read, on a clock of the database's machine, in nanoseconds.
+    pub at_ns: u64,
     /// Statements that were executed, without those that begin and end transactions.
     pub statements: u64,
     /// Rows that statements have returned or changed.
@@ -50,6 +52,7 @@ impl Sub for Counts {
     /// The work between two moments; 0 for a count that was reset in between.
     fn sub(self, earlier: Self) -> Self {
         Self {
+            at_ns: self.at_ns.saturating_sub(earlier.at_ns),
             statements: self.statements.saturating_sub(earlier.statements),
             rows: self.rows.saturating_sub(earlier.rows),
         }

@@ -312,9 +312,9 @@ pub struct ServiceRoot {
 /// The services of a server. Dropping them ends those that run here.
 #[derive(Debug, Default)]
 pub struct Services {
-    /// Those that are stopped while others are measured. Before `all`, which could not end.
+    /// Services that are stopped while others are measured. Before `all`, which could not end.
     paused: Vec<Paused>,
-    /// Those that run here.
+    /// Services that run here.
     all: Vec<Service>,
     connected: Connected,
     database: Option<Arc<dyn Database>>,

@@ -31,7 +31,7 @@ const LIMIT: &str = "max_connections";
 const POOL: u32 = 64;
 /// Connections that are left for others.
 const RESERVED: u32 = 10;
-/// Who may log in: whoever reaches it and has the password. Where it listens is said at each start.
+/// Rule of logins: whoever reaches it and has the password. Where it listens is said at each start.
 const ACCESS: &str = "host all all all scram-sha-256\n";
 /// Programs of an installed PostgreSQL, and the account that it runs under.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use crate::service::ServiceRoot;
 use crate::service::database::Counts;
 use crate::tree;
-use prony_engine::{Nanos, clock};
+use prony_engine::Nanos;
 use prony_record::{QueryCounts, ServiceUse};
 
 /// A service as it was when the measurement began.
@@ -11,7 +11,8 @@ pub(super) struct WatchedService {
     root: ServiceRoot,
     cpu: Nanos,
     written: Option<u64>,
-    counts: Option<(Nanos, Counts)>,
+    first: Option<Counts>,
+    last: Option<Counts>,
 }
 
 impl WatchedService {
@@ -23,7 +24,8 @@ impl WatchedService {
             root: root.clone(),
             cpu: 0,
             written: None,
-            counts: None,
+            first: None,
+            last: None,
         }
     }
 
@@ -31,10 +33,15 @@ impl WatchedService {
     pub(super) fn begin(&mut self) {
         self.cpu = cpu(&self.root);
         self.written = written(&self.root);
-        self.counts = counts(&self.root);
+        self.first = counts(&self.root);
     }
 
-    /// Looks again, and gives its name and what it used between. Its database is asked last.
+    /// Counts for the last time.
+    pub(super) fn count(&mut self) {
+        self.last = counts(&self.root);
+    }
+
+    /// Looks again, and gives its name and what it used between. Its database is asked last, if it has not been.
     pub(super) fn end(self) -> (String, ServiceUse) {
         let root = &self.root;
         let now = cpu(root);
@@ -47,7 +54,9 @@ impl WatchedService {
             written_bytes: written
                 .zip(self.written)
                 .map(|(now, then)| now.saturating_sub(then)),
-            queries: counts(root).zip(self.counts).map(between),
+            queries: (self.last.or_else(|| counts(root)))
+                .zip(self.first)
+                .map(between),
         };
         (self.root.name, used)
     }
@@ -68,16 +77,15 @@ fn written(root: &ServiceRoot) -> Option<u64> {
     (!each.is_empty()).then(|| each.iter().sum())
 }
 
-/// When its database was asked, and what it said; None where it does not count.
-fn counts(root: &ServiceRoot) -> Option<(Nanos, Counts)> {
-    let counts = root.database.as_ref()?.counts().ok()?;
-    Some((clock::now(), counts))
+/// Counts of its database; None where it does not count.
+fn counts(root: &ServiceRoot) -> Option<Counts> {
+    root.database.as_ref()?.counts().ok()
 }
 
-fn between(((now, last), (then, first)): ((Nanos, Counts), (Nanos, Counts))) -> QueryCounts {
+fn between((last, first): (Counts, Counts)) -> QueryCounts {
     let work = last - first;
     QueryCounts {
-        counted_ns: now.saturating_sub(then),
+        counted_ns: work.at_ns,
         statements: work.statements,
         rows: work.rows,
     }
