@@ -5,6 +5,7 @@ use crate::args::gate::{Conditions, Gate};
 use crate::out::write_file;
 use miette::{IntoDiagnostic, Result};
 use prony_record::service::{CapacityBounds, CapacityReport};
+use prony_record::times::Latency;
 use prony_record::{CheckId, Finding, Percentiles, Severity};
 use prony_report::diff::{CellChange, DiffReport};
 use prony_report::load::{LoadReport, RequestReport, SessionReport};
@@ -139,7 +140,8 @@ pub fn of_duel(report: &DuelReport) -> Vec<Subject> {
 
 /// The load as a whole, then each of its requests and sessions that has a name.
 pub fn of_load(report: &LoadReport) -> Vec<Subject> {
-    let mut values = times(&report.latency.response);
+    let mut values = both(&report.latency);
+    values.extend(longest(&report.latency.response));
     values.push((Metric::Throughput, MetricReading::of(&report.throughput)));
     let ended = report.outcomes.finished();
     let failed = ended - report.outcomes.ok;
@@ -229,7 +231,7 @@ pub fn of_diff(report: &DiffReport) -> Vec<Subject> {
 pub fn of_run(report: &RunReport) -> Vec<Subject> {
     let several = report.by_load().len() > 1;
     let measured = report.cells.iter().map(|cell| {
-        let mut values = percentiles(&cell.latency.response);
+        let mut values = both(&cell.latency);
         values.push((Metric::Throughput, MetricReading::of(&cell.throughput)));
         values.push((Metric::Errors, MetricReading::exact(cell.errors)));
         // What is the most of a start is another in the next one.
@@ -274,12 +276,27 @@ pub fn of_run(report: &RunReport) -> Vec<Subject> {
 
 /// The response times of a single load. It has one maximum, which therefore has no interval.
 fn times(response: &Percentiles) -> Vec<(Metric, MetricReading)> {
-    let longest = response
-        .max
-        .map(|ns| (Metric::Max, MetricReading::exact(ns as f64)));
     let mut values = percentiles(response);
-    values.extend(longest);
+    values.extend(longest(response));
     values
+}
+
+fn longest(response: &Percentiles) -> Option<(Metric, MetricReading)> {
+    let max = response.max?;
+    Some((Metric::Max, MetricReading::exact(max as f64)))
+}
+
+/// The times of a load or a cell, to the last byte and to the first.
+fn both(latency: &Latency) -> Vec<(Metric, MetricReading)> {
+    let first = percentiles(&latency.first_byte).into_iter();
+    let first = first.filter_map(|(metric, reading)| match metric {
+        Metric::Percentile(hundredths) => Some((Metric::FirstByte(hundredths), reading)),
+        _ => None,
+    });
+    percentiles(&latency.response)
+        .into_iter()
+        .chain(first)
+        .collect()
 }
 
 fn percentiles(response: &Percentiles) -> Vec<(Metric, MetricReading)> {

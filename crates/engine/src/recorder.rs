@@ -309,6 +309,17 @@ impl Recorder {
         counted
     }
 
+    /// The first byte of an answer came before the last, or before the request was given up; `response` is what has been
+    /// recorded as its response time.
+    #[cold]
+    pub(crate) fn in_parts(&mut self, request: RequestTimes, first: Nanos, response: Nanos) {
+        if self.measured(request.due) {
+            let times = &mut self.record.times;
+            times.first_byte.saturating_record(first - request.due);
+            times.in_parts.saturating_record(response);
+        }
+    }
+
     /// A request that ended at `at` may have been in flight at an end of the measurement.
     #[cold]
     fn crossed(&mut self, request: RequestTimes, at: Nanos, right: bool) {

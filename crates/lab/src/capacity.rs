@@ -204,12 +204,14 @@ impl Capacity<'_> {
         checks: &[Finding],
     ) -> RateStep {
         let times = &measured.seen.times;
+        let first_byte = times.to_first_byte();
         let judged = judge(
             &self.limits,
             &RateMeasurements {
                 rate,
                 seconds: measured.seen.seconds(),
                 response: &times.response,
+                first_byte: &first_byte,
                 late: &times.late,
                 outcomes: &measured.seen.outcomes,
                 resources: &measured.used,
@@ -316,7 +318,7 @@ impl CapacitySearch<'_, '_> {
         let alone = self.pilot.alone_ns as f64 / 1e6;
         let limits = self.capacity.limits.latency.iter();
         limits
-            .filter(|limit| limit.percentile >= 50.0)
+            .filter(|limit| limit.percentile >= 50.0 && !limit.first_byte)
             .any(|limit| limit.within_ms < alone)
     }
 
@@ -462,7 +464,7 @@ impl CapacitySearch<'_, '_> {
         let response = self.response.clamp(alone, alone * BUSY);
         let few = Duration::try_from_secs_f64(needed(limits.highest_percentile()) / rate);
         let part = length.as_secs_f64() / self.capacity.trial().as_secs_f64();
-        let limits = Duration::try_from_secs_f64(part * LIMITS * limits.longest_ms() / 1e3);
+        let limits = Duration::try_from_secs_f64(part * LIMITS * limits.longest_ms().0 / 1e3);
         let limits = limits.unwrap_or(LONGEST);
         let wanted = few.unwrap_or(LONGEST).max(limits).min(LONGEST);
         let given = &spec.given;

@@ -8,8 +8,8 @@ use prony_record::by_request::RequestReport;
 use prony_record::by_session::SessionReport;
 use prony_record::trial::Figures;
 use prony_record::{
-    CheckId, Durations, Failure, Finding, HostShare, Load, Measurement, Observation, Recording,
-    ServiceUse, Step, Trial, TrialStatus,
+    CheckId, Durations, Failure, Finding, FirstByte, HostShare, Load, Measurement, Observation,
+    Recording, ServiceUse, Step, Trial, TrialStatus,
 };
 
 /// A trial's place in its run, and what it is a trial of.
@@ -147,6 +147,7 @@ impl TrialHeader {
             tls: seen.tls.clone(),
             requests: RequestReport::all(&seen.by_request),
             sessions: SessionReport::all(&seen.by_session),
+            first_byte: FirstByte::of(seen),
             per_connection: seen.per_connection_range(),
             generators: seen.by_host.iter().map(HostShare::from).collect(),
             rig: self.rig.clone(),

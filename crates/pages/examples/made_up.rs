@@ -175,10 +175,7 @@ fn plans() -> Result<Vec<(&'static str, Plan)>, Box<dyn Error>> {
         })
         .to_vec();
     capacity.service = Some(Limits {
-        latency: vec![LatencyLimit {
-            percentile: 99.0,
-            within_ms: 0.6,
-        }],
+        latency: vec![LatencyLimit::new(99.0, 0.6)],
         errors: 0.001,
     });
 

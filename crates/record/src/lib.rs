@@ -80,7 +80,7 @@ pub use span::Span;
 pub use stages::Stage;
 pub use times::{Distributions, Latency, Percentiles, Times};
 pub use tls::Tls;
-pub use trial::{Durations, Measurement, Recording, Trial, TrialStatus};
+pub use trial::{Durations, FirstByte, Measurement, Recording, Trial, TrialStatus};
 pub use window::{Phase, Window};
 
 /// A point on, or a span of, a monotonic clock, in nanoseconds.

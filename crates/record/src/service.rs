@@ -15,13 +15,42 @@ pub struct Limits {
     pub errors: f64,
 }
 
-/// A percentile of the response time, and its limit.
+/// A percentile of the response time, or of the time to the first byte, and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyLimit {
     /// The percentile, such as 99.
     pub percentile: f64,
     /// Limit of that percentile, in milliseconds.
     pub within_ms: f64,
+    /// The first byte of the answer's body is to come by then, and not the last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub first_byte: bool,
+}
+
+impl LatencyLimit {
+    /// A limit of a percentile of the response time.
+    #[must_use]
+    pub const fn new(percentile: f64, within_ms: f64) -> Self {
+        Self {
+            percentile,
+            within_ms,
+            first_byte: false,
+        }
+    }
+
+    /// Name of what is limited: `p99`, `p99-ttfb`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        timed(self.percentile, self.first_byte)
+    }
+}
+
+/// Name of a percentile: `p99`, `p99-ttfb`.
+fn timed(percentile: f64, first_byte: bool) -> String {
+    match first_byte {
+        false => format!("p{percentile}"),
+        true => format!("p{percentile}-ttfb"),
+    }
 }
 
 impl Limits {
@@ -33,11 +62,23 @@ impl Limits {
     }
 
     /// The longest time that any of the limits allows, in milliseconds: an answer that takes longer is of
-    /// no use.
+    /// no use. True: it is one of first bytes, and there is none of whole answers.
     #[must_use]
-    pub fn longest_ms(&self) -> f64 {
-        let all = self.latency.iter().map(|limit| limit.within_ms);
-        all.fold(0.0, f64::max)
+    pub fn longest_ms(&self) -> (f64, bool) {
+        let longest = |of: &dyn Fn(&&LatencyLimit) -> bool| {
+            let all = self.latency.iter().filter(|limit| of(limit));
+            all.map(|limit| limit.within_ms).reduce(f64::max)
+        };
+        match longest(&|limit| !limit.first_byte) {
+            Some(ms) => (ms, false),
+            None => (longest(&|_| true).unwrap_or(0.0), true),
+        }
+    }
+
+    /// Is a time to the first byte limited?
+    #[must_use]
+    pub fn need_first_byte(&self) -> bool {
+        self.latency.iter().any(|limit| limit.first_byte)
     }
 }
 
@@ -193,10 +234,21 @@ impl RateStep {
 pub struct Limited {
     /// The percentile, such as 99.
     pub percentile: f64,
+    /// Of times to the first byte, and not of response times.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub first_byte: bool,
     /// Value of that percentile, in milliseconds; null when there were too few answers for it.
     pub ms: Option<f64>,
     /// The share of the response times that were longer than the limit, 0 to 1; null when there were too few to judge.
     pub longer: Option<f64>,
+}
+
+impl Limited {
+    /// Name of what was limited: `p99`, `p99-ttfb`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        timed(self.percentile, self.first_byte)
+    }
 }
 
 /// Results of a server at a rate beyond its capacity, and after that.
@@ -239,17 +291,22 @@ mod tests {
 
     #[test]
     fn the_highest_percentile_and_the_longest_time() {
-        let limit = |percentile, within_ms| LatencyLimit {
-            percentile,
-            within_ms,
+        let limit = LatencyLimit::new;
+        let first = LatencyLimit {
+            first_byte: true,
+            ..limit(99.9, 20.0)
         };
-        let limits = Limits {
-            latency: vec![limit(99.0, 10.0), limit(50.0, 2.0)],
+        let of = |latency| Limits {
+            latency,
             errors: 0.0,
         };
+        let limits = of(vec![limit(99.0, 10.0), limit(50.0, 2.0), first]);
+        assert_eq!(limits.highest_percentile(), 99.9);
+        assert_eq!(limits.longest_ms(), (10.0, false));
+        assert_eq!(of(vec![first]).longest_ms(), (20.0, true));
         assert_eq!(
-            (limits.highest_percentile(), limits.longest_ms()),
-            (99.0, 10.0)
+            (limits.need_first_byte(), first.name()),
+            (true, "p99.9-ttfb".into())
         );
     }
 }

@@ -187,7 +187,7 @@ impl EffectiveSamples {
     }
 }
 
-/// The three distributions of a load.
+/// The distributions of a load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// From when a request was due to its answer.
@@ -197,6 +197,18 @@ pub struct Latency {
     /// From when it was due to when it was sent. In a closed loop a request is due when its
     /// connection is free, so this is zero but for requests that waited for a connection.
     pub send_delay: Percentiles,
+    /// From when it was due to the first byte of its answer's body; of an answer that came in one part, its response time.
+    #[serde(default)]
+    pub first_byte: Percentiles,
+}
+
+impl Latency {
+    /// Do first bytes come so much earlier than last ones that it shows?
+    #[must_use]
+    pub fn has_parts(&self) -> bool {
+        let shown = |it: &Percentiles| (it.p50, it.p90, it.p99, it.p99_9, it.max);
+        self.first_byte.n > 0 && shown(&self.first_byte) != shown(&self.response)
+    }
 }
 
 words! {
@@ -208,6 +220,10 @@ words! {
         Service = "service",
         /// From when it was due until it was sent.
         SendDelay = "send-delay",
+        /// From when it was due until the first byte of its body came, of answers whose last byte came later.
+        FirstByte = "first-byte",
+        /// Response times of the same answers.
+        InParts = "in-parts",
         /// Connecting.
         Connect = "connect",
         /// The handshake of TLS, from when the connection was made.
@@ -230,6 +246,11 @@ pub struct Distributions {
     /// Sent - due; all zero in a closed loop, where due means sent, except for requests that
     /// waited for a connection to be made.
     pub send_delay: Times,
+    /// First byte of the body - due, of answers whose last byte came later; see
+    /// [`to_first_byte`](Self::to_first_byte).
+    pub first_byte: Times,
+    /// What [`response`](Self::response) has of the same answers.
+    pub in_parts: Times,
     /// Time to make a connection, set-up included; one that took too long at the time-out's length.
     /// Without the handshake of TLS.
     pub connect: Times,
@@ -251,6 +272,8 @@ impl Default for Distributions {
             response: empty(),
             service: empty(),
             send_delay: empty(),
+            first_byte: empty(),
+            in_parts: empty(),
             connect: empty(),
             handshake: empty(),
             late: empty(),
@@ -267,6 +290,8 @@ impl Distributions {
             response: times(),
             service: times(),
             send_delay: times(),
+            first_byte: times(),
+            in_parts: times(),
             connect: times(),
             handshake: times(),
             late: times(),
@@ -281,6 +306,8 @@ impl Distributions {
             Kind::Response => &self.response,
             Kind::Service => &self.service,
             Kind::SendDelay => &self.send_delay,
+            Kind::FirstByte => &self.first_byte,
+            Kind::InParts => &self.in_parts,
             Kind::Connect => &self.connect,
             Kind::Handshake => &self.handshake,
             Kind::Late => &self.late,
@@ -293,6 +320,8 @@ impl Distributions {
             Kind::Response => &mut self.response,
             Kind::Service => &mut self.service,
             Kind::SendDelay => &mut self.send_delay,
+            Kind::FirstByte => &mut self.first_byte,
+            Kind::InParts => &mut self.in_parts,
             Kind::Connect => &mut self.connect,
             Kind::Handshake => &mut self.handshake,
             Kind::Late => &mut self.late,
@@ -317,6 +346,13 @@ impl Distributions {
         self.effective.merge(&other.effective);
     }
 
+    /// From when requests were due until the first bytes of their bodies came. An answer that came in one part has no other time
+    /// than its response time, so only the others are recorded apart.
+    #[must_use]
+    pub fn to_first_byte(&self) -> Times {
+        to_first_byte(&self.response, &self.first_byte, &self.in_parts)
+    }
+
     /// The percentiles that they support, those of the response times with their intervals. `failed` requests have no time in
     /// them.
     #[must_use]
@@ -326,8 +362,21 @@ impl Distributions {
                 .with_intervals(&self.response, &self.effective),
             service: Percentiles::of(&self.service, failed),
             send_delay: Percentiles::of(&self.send_delay, 0),
+            first_byte: Percentiles::of(&self.to_first_byte(), failed),
         }
     }
+}
+
+/// The same of distributions that are not together.
+#[must_use]
+pub fn to_first_byte(response: &Times, first_byte: &Times, in_parts: &Times) -> Times {
+    let mut all = response.clone();
+    // Every one of them has been recorded among the response times, in a histogram of the same kind.
+    if all.subtract(in_parts).is_ok() {
+        all.add(first_byte)
+            .expect("a histogram that resizes takes every other");
+    }
+    all
 }
 
 /// Converts the quantile `p` of all requests, of which `failed` took longer than the `n` samples, into a quantile of
@@ -395,6 +444,28 @@ mod tests {
         let within = Percentiles::of(&all, 200).with_intervals(&all, &worth);
         let (low, high) = within.intervals.p90.unwrap();
         assert!(low < 9_000 && 9_000 < high && high < 9_800, "{low} {high}");
+    }
+
+    #[test]
+    fn first_bytes_are_response_times_but_for_answers_in_parts() {
+        let mut all = Distributions::default();
+        for ms in 1..=100 {
+            all.response.record(ms * 1_000_000).unwrap();
+        }
+        assert_eq!(all.to_first_byte(), all.response);
+        assert!(!all.percentiles(0).has_parts());
+        // The slower half began after a millisecond.
+        for ms in 51..=100 {
+            all.in_parts.record(ms * 1_000_000).unwrap();
+            all.first_byte.record(1_000_000).unwrap();
+        }
+        let first = all.to_first_byte();
+        assert_eq!(first.len(), 100);
+        assert_eq!(first.count_between(0, 1_000_000), 51);
+        assert!(first.max() < 51_000_000);
+        let latency = all.percentiles(0);
+        assert!(latency.has_parts());
+        assert!(latency.first_byte.p90.unwrap() < latency.response.p50.unwrap());
     }
 
     #[test]

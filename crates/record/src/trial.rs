@@ -184,6 +184,9 @@ pub struct Measurement {
     /// By session, in the order of the file that has them; empty where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionReport>,
+    /// Times to the first byte, where answers came in parts; null where each came in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_byte: Option<FirstByte>,
     /// Answers of the connection that had the fewest, and of the one that had the most.
     pub per_connection: Option<(u64, u64)>,
     /// By machine, where other machines sent the load.
@@ -194,6 +197,29 @@ pub struct Measurement {
     pub rig: Option<String>,
     /// Findings of the checks.
     pub checks: Vec<Finding>,
+}
+
+/// Percentiles of the times to the first byte of the answers' bodies, in nanoseconds. Null where too few answers support
+/// them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FirstByte {
+    /// The median.
+    pub p50_ns: Option<Nanos>,
+    /// The 99th percentile.
+    pub p99_ns: Option<Nanos>,
+}
+
+impl FirstByte {
+    /// Percentiles of a load; None where each answer came in one part.
+    #[must_use]
+    pub fn of(seen: &Observation) -> Option<Self> {
+        let times = (!seen.times.in_parts.is_empty()).then(|| seen.times.to_first_byte())?;
+        let all = crate::Percentiles::of(&times, seen.outcomes.untimed());
+        Some(Self {
+            p50_ns: all.p50,
+            p99_ns: all.p99,
+        })
+    }
 }
 
 impl Measurement {

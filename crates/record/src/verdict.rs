@@ -19,6 +19,12 @@ pub enum Quantity {
     P50,
     /// The 99th percentile of the response time at the common rate, in nanoseconds.
     P99,
+    /// The median time to the first byte of the body at the common rate, in nanoseconds.
+    #[serde(rename = "p50-ttfb")]
+    FirstByteP50,
+    /// The 99th percentile of the time to the first byte at the common rate, in nanoseconds.
+    #[serde(rename = "p99-ttfb")]
+    FirstByteP99,
     /// The server's CPU time per request at the common rate, in nanoseconds.
     Cpu,
     /// The part of [`Cpu`](Self::Cpu) that it spent in its own code.
@@ -43,6 +49,10 @@ impl Quantity {
     /// ends for their sake nor divides its 5% of error among them.
     pub const PARTS: [Self; 3] = [Self::User, Self::Kernel, Self::Wakeups];
 
+    /// Times to the first byte, shown where answers [come in parts](Values::has_parts): measured together with [`P50`](Self::P50) and treated as the parts
+    /// of CPU time are.
+    pub const FIRST_BYTES: [Self; 2] = [Self::FirstByteP50, Self::FirstByteP99];
+
     /// Quantities of the server's services, measured together with [`Cpu`](Self::Cpu) and treated as its parts are.
     pub const SERVICES: [Self; 2] = [Self::ServiceCpu, Self::Statements];
 
@@ -53,6 +63,8 @@ impl Quantity {
             Self::Throughput => "requests/s",
             Self::P50 => "p50 latency",
             Self::P99 => "p99 latency",
+            Self::FirstByteP50 => "p50 first byte",
+            Self::FirstByteP99 => "p99 first byte",
             Self::Cpu => "CPU/request",
             Self::User => "user CPU/request",
             Self::Kernel => "kernel CPU/request",
@@ -69,6 +81,8 @@ impl Quantity {
             Self::Throughput => "throughput",
             Self::P50 => "p50",
             Self::P99 => "p99",
+            Self::FirstByteP50 => "p50 of the first byte",
+            Self::FirstByteP99 => "p99 of the first byte",
             Self::Cpu => "CPU per request",
             Self::User => "user CPU per request",
             Self::Kernel => "kernel CPU per request",
@@ -85,6 +99,8 @@ impl Quantity {
             Self::Throughput => "throughput",
             Self::P50 => "p50",
             Self::P99 => "p99",
+            Self::FirstByteP50 => "p50-ttfb",
+            Self::FirstByteP99 => "p99-ttfb",
             Self::Cpu => "cpu",
             Self::User => "user",
             Self::Kernel => "kernel",
@@ -108,7 +124,7 @@ impl Quantity {
     pub const fn unit(self) -> Unit {
         match self {
             Self::Throughput => Unit::PerSecond,
-            Self::P50 | Self::P99 => Unit::Nanoseconds,
+            Self::P50 | Self::P99 | Self::FirstByteP50 | Self::FirstByteP99 => Unit::Nanoseconds,
             Self::Cpu | Self::User | Self::Kernel | Self::ServiceCpu => {
                 Unit::CpuNanosecondsPerRequest
             }
@@ -126,6 +142,12 @@ pub struct Values {
     pub p50: Option<f64>,
     /// 99th percentile of it.
     pub p99: Option<f64>,
+    /// Median time to the first byte at the common rate, in nanoseconds.
+    #[serde(default)]
+    pub p50_ttfb: Option<f64>,
+    /// 99th percentile of it.
+    #[serde(default)]
+    pub p99_ttfb: Option<f64>,
     /// CPU time per request at the common rate, in nanoseconds.
     pub cpu: Option<f64>,
     /// The same at saturation; null where the load generator was at its limit.
@@ -191,6 +213,8 @@ impl Values {
             Quantity::Throughput => self.throughput,
             Quantity::P50 => self.p50,
             Quantity::P99 => self.p99,
+            Quantity::FirstByteP50 => self.p50_ttfb,
+            Quantity::FirstByteP99 => self.p99_ttfb,
             Quantity::Cpu => self.cpu,
             Quantity::User => self.user,
             Quantity::Kernel => self.kernel,
@@ -199,6 +223,13 @@ impl Values {
             Quantity::Statements => self.statements,
         }
         .filter(|value| *value > 0.0)
+    }
+
+    /// Did answers come in parts, so that their first bytes came earlier than their last ones?
+    #[must_use]
+    pub fn has_parts(&self) -> bool {
+        let first = (self.p50_ttfb, self.p99_ttfb);
+        first != (None, None) && first != (self.p50, self.p99)
     }
 
     /// Takes over what a trial has shown: throughput from one as fast as answers came, everything else
@@ -236,6 +267,9 @@ impl Values {
         self.untimed = seen.map_or(0.0, |seen| seen.outcomes.share_untimed());
         self.p50 = figures.p50_ns.map(|ns| ns as f64);
         self.p99 = figures.p99_ns.map(|ns| ns as f64);
+        let first_byte = seen.and_then(|seen| seen.first_byte);
+        self.p50_ttfb = first_byte.map_or(self.p50, |it| it.p50_ns.map(|ns| ns as f64));
+        self.p99_ttfb = first_byte.map_or(self.p99, |it| it.p99_ns.map(|ns| ns as f64));
         self.cpu = figures.cpu_ns_per_request;
         let Some((seen, cpu)) = seen.zip(self.cpu) else {
             return true;
@@ -415,7 +449,8 @@ impl Bands {
         self
     }
 
-    /// Margin of one quantity, as a share; [`Quantity::PARTS`] and [`Quantity::SERVICES`] have that of CPU time.
+    /// Margin of one quantity, as a share; [`Quantity::PARTS`] and [`Quantity::SERVICES`] have that of CPU time,
+    /// [`Quantity::FIRST_BYTES`] those of response times.
     #[must_use]
     pub fn of(&self, quantity: Quantity) -> f64 {
         self.0[Self::place(quantity)]
@@ -427,8 +462,11 @@ impl Bands {
             | Quantity::Kernel
             | Quantity::Wakeups
             | Quantity::ServiceCpu
-            | Quantity::Statements => Quantity::Cpu as usize,
-            _ => quantity as usize,
+            | Quantity::Statements
+            | Quantity::Cpu => 3,
+            Quantity::P50 | Quantity::FirstByteP50 => 1,
+            Quantity::P99 | Quantity::FirstByteP99 => 2,
+            Quantity::Throughput => 0,
         }
     }
 }

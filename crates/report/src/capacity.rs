@@ -14,7 +14,7 @@ use std::fmt::Write;
 pub fn limits(limits: &Limits) -> String {
     let latency = |limit: &LatencyLimit| {
         let within = show::time(limit.within_ms * 1e6);
-        format!("p{} ≤ {within}", limit.percentile)
+        format!("{} ≤ {within}", limit.name())
     };
     let latency: Vec<String> = limits.latency.iter().map(latency).collect();
     let errors = limits.errors * 100.0;
@@ -25,9 +25,9 @@ pub fn limits(limits: &Limits) -> String {
 #[must_use]
 pub fn line(step: &RateStep) -> String {
     let limited = |it: &Limited| match (it.ms, it.longer) {
-        (Some(ms), _) => format!("p{} {}", it.percentile, show::time(ms * 1e6)),
+        (Some(ms), _) => format!("{} {}", it.name(), show::time(ms * 1e6)),
         (None, Some(longer)) => format!("{:.1}% over the limit", longer * 100.0),
-        (None, None) => format!("p{} –", it.percentile),
+        (None, None) => format!("{} –", it.name()),
     };
     let limited: Vec<String> = step.limited.iter().map(limited).collect();
     let rate = show::rate(step.rate);
@@ -161,7 +161,12 @@ pub fn result(report: &CapacityReport) -> String {
 /// Why no rate is kept, where one request alone takes longer than a limit allows: ` One request alone takes 50.1 ms.`
 fn impossible(report: &CapacityReport) -> String {
     let alone = report.pilot.as_ref().map_or(0, |pilot| pilot.alone_ns);
-    let shortest = report.limits.latency.iter().map(|limit| limit.within_ms);
+    let whole = report
+        .limits
+        .latency
+        .iter()
+        .filter(|limit| !limit.first_byte);
+    let shortest = whole.map(|limit| limit.within_ms);
     let longer = alone as f64 / 1e6 > shortest.fold(f64::INFINITY, f64::min);
     match report.known.low.is_none() && longer {
         true => format!(" One request alone takes {}.", show::time(alone as f64)),

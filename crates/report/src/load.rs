@@ -364,6 +364,9 @@ impl LoadReport {
             row("service", &self.latency.service);
             row("send delay", &self.latency.send_delay);
         }
+        if self.latency.has_parts() {
+            row("first byte", &self.latency.first_byte);
+        }
         if let Some(late) = &self.generator_lateness {
             row("generator late", late);
         }

@@ -3,6 +3,7 @@
 use crate::doubt;
 use crate::frequency;
 use crate::outlook::{Outlook, nothing_left_to_find, prospect};
+use crate::seen::in_parts;
 use prony_record::verdict::{Bands, Comparison, Quantity, Terms, Values, Verdict};
 use prony_stats::StatsError;
 use prony_stats::compare::verdict;
@@ -99,6 +100,10 @@ pub fn compare(
     bands: &Bands,
 ) -> Result<Vec<Comparison>, StatsError> {
     let mut shown = quantities.to_vec();
+    let p99 = quantities.iter().position(|it| *it == Quantity::P99);
+    if let Some(at) = p99.filter(|_| in_parts(rounds)) {
+        shown.splice(at + 1..at + 1, Quantity::FIRST_BYTES);
+    }
     if quantities.contains(&Quantity::Cpu) {
         shown.extend(Quantity::PARTS);
         shown.extend(Quantity::SERVICES);

@@ -22,6 +22,8 @@ pub enum Metric {
     Throughput,
     /// A percentile of the response time, in hundredths of a percent: 9900 is the 99th.
     Percentile(u32),
+    /// A percentile of the time to the first byte, likewise.
+    FirstByte(u32),
     /// The longest response time.
     Max,
     /// CPU time of the server per request.
@@ -40,7 +42,7 @@ pub enum Metric {
     Capacity,
 }
 
-/// Metrics by name; percentiles are `p50`, `p99`, `p99.9` and so on.
+/// Metrics by name; percentiles are `p50`, `p99`, `p99.9` and so on, and of times to the first byte `p99-ttfb`.
 const NAMES: [(&str, Metric); 9] = [
     ("throughput", Metric::Throughput),
     ("max", Metric::Max),
@@ -85,6 +87,7 @@ impl Metric {
     const fn units(self) -> (&'static [(&'static str, f64)], bool) {
         match self {
             Self::Percentile(_)
+            | Self::FirstByte(_)
             | Self::Max
             | Self::Cpu
             | Self::User
@@ -103,6 +106,8 @@ impl Metric {
             Quantity::Throughput => Self::Throughput,
             Quantity::P50 => Self::Percentile(5_000),
             Quantity::P99 => Self::Percentile(9_900),
+            Quantity::FirstByteP50 => Self::FirstByte(5_000),
+            Quantity::FirstByteP99 => Self::FirstByte(9_900),
             Quantity::Cpu => Self::Cpu,
             Quantity::User => Self::User,
             Quantity::Kernel => Self::Kernel,
@@ -196,11 +201,16 @@ fn split(name: &str) -> (Option<&str>, &str) {
 fn metric(name: &str) -> Result<Metric, UnreadableCondition> {
     let known = NAMES.iter().find(|(known, _)| *known == name);
     let percentile = || {
-        let percent: f64 = name.strip_prefix('p')?.parse().ok()?;
+        let percent = name.strip_prefix('p')?;
+        let first_byte = percent.strip_suffix("-ttfb");
+        let percent: f64 = first_byte.unwrap_or(percent).parse().ok()?;
         let hundredths = (percent * 100.0).round();
         let exact = (hundredths - percent * 100.0).abs() < 1e-6;
-        (exact && (0.0..10_000.0).contains(&hundredths))
-            .then_some(Metric::Percentile(hundredths as u32))
+        let metric = match first_byte {
+            Some(_) => Metric::FirstByte,
+            None => Metric::Percentile,
+        };
+        (exact && (0.0..10_000.0).contains(&hundredths)).then(|| metric(hundredths as u32))
     };
     known
         .map(|(_, metric)| *metric)
@@ -208,7 +218,7 @@ fn metric(name: &str) -> Result<Metric, UnreadableCondition> {
         .ok_or_else(|| {
             let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
             UnreadableCondition(format!(
-                "there is no {name:?}: known are p50, p99, p99.9 and other percentiles, {}",
+                "there is no {name:?}: known are p50, p99, p99.9 and other percentiles, p99-ttfb and the like, {}",
                 names.join(", ")
             ))
         })

@@ -85,11 +85,18 @@ pub struct Figure {
     pub value: Estimate,
 }
 
+/// Did answers of a side come in parts in a round?
+pub(crate) fn in_parts(rounds: &[Vec<Values>]) -> bool {
+    rounds.iter().flatten().any(Values::has_parts)
+}
+
 /// Each quantity's mean over the rounds, for one side, with the parts of CPU time and what services used.
 #[must_use]
 pub fn figures(rounds: &[Vec<Values>], side: usize) -> Vec<Figure> {
+    let first_bytes = Quantity::FIRST_BYTES.into_iter();
     Quantity::ALL
         .into_iter()
+        .chain(first_bytes.filter(|_| in_parts(rounds)))
         .chain(Quantity::PARTS)
         .chain(Quantity::SERVICES)
         .filter_map(|quantity| {

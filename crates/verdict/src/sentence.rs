@@ -6,12 +6,14 @@
 use prony_record::verdict::{Comparison, Quantity, Verdict};
 
 /// The order of what a sentence begins with.
-const LEADS: [Quantity; 5] = [
+const LEADS: [Quantity; 7] = [
     Quantity::Throughput,
     Quantity::Cpu,
     Quantity::ServiceCpu,
     Quantity::P50,
     Quantity::P99,
+    Quantity::FirstByteP50,
+    Quantity::FirstByteP99,
 ];
 /// The host is called too noisy when differences below this share cannot be found.
 const NOISY: f64 = 0.05;

@@ -173,6 +173,14 @@ pub struct LimitArgs {
     /// Limit of the 99.99th percentile
     #[arg(long = "p99.99", value_name = "TIME", value_parser = with_unit)]
     p99_99: Option<Span>,
+    /// Limit of the median time to the first byte
+    ///
+    /// From when a request was due to the first byte of its response's body.
+    #[arg(long, value_name = "TIME", value_parser = with_unit)]
+    p50_ttfb: Option<Span>,
+    /// Limit of its 99th percentile
+    #[arg(long, value_name = "TIME", value_parser = with_unit)]
+    p99_ttfb: Option<Span>,
     /// Limit of failed requests
     #[arg(long, value_name = "SHARE", default_value = "0.1%", value_parser = percent)]
     errors: Share,
@@ -182,27 +190,31 @@ impl LimitArgs {
     /// In the order of their percentiles, as they are kept.
     pub fn limits(&self) -> Limits {
         let named = [
-            (50.0, self.p50),
-            (75.0, self.p75),
-            (90.0, self.p90),
-            (95.0, self.p95),
-            (99.0, self.p99),
-            (99.9, self.p99_9),
-            (99.99, self.p99_99),
+            (50.0, self.p50, false),
+            (75.0, self.p75, false),
+            (90.0, self.p90, false),
+            (95.0, self.p95, false),
+            (99.0, self.p99, false),
+            (99.9, self.p99_9, false),
+            (99.99, self.p99_99, false),
+            (50.0, self.p50_ttfb, true),
+            (99.0, self.p99_ttfb, true),
         ];
-        let mut all: Vec<(f64, Span)> = named
+        let ms = |span: Duration| span.as_secs_f64() * 1e3;
+        let mut latency: Vec<LatencyLimit> = named
             .into_iter()
-            .filter_map(|(percentile, within)| Some((percentile, within?)))
+            .filter_map(|(percentile, within, first_byte)| {
+                Some(LatencyLimit {
+                    first_byte,
+                    ..LatencyLimit::new(percentile, ms(within?.0))
+                })
+            })
             .collect();
-        if all.is_empty() {
-            all.push((99.0, Span(USUAL)));
+        if latency.is_empty() {
+            latency.push(LatencyLimit::new(99.0, ms(USUAL)));
         }
-        let limit = |(percentile, within): (f64, Span)| LatencyLimit {
-            percentile,
-            within_ms: within.0.as_secs_f64() * 1e3,
-        };
         Limits {
-            latency: all.into_iter().map(limit).collect(),
+            latency,
             errors: self.errors.0,
         }
     }

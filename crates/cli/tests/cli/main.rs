@@ -19,6 +19,7 @@ mod duel;
 mod echo_client;
 mod experiment;
 mod failing;
+mod first_byte;
 mod gates;
 mod generated_code;
 mod grpc;

@@ -211,14 +211,18 @@ impl Session for Http {
                 &mut (),
             )?;
             at += used;
-            if let Some(mut answer) = answer {
-                conn.answered = conn.answered.wrapping_add(1);
-                answer.last |= exchange.closes;
-                if at < bytes.len() && (answer.last || conn.sent == conn.answered) {
-                    return Err(surplus(at, &answer, events));
+            let Some(mut answer) = answer else {
+                if conn.state.begins() {
+                    events.begun(Fifo);
                 }
-                events.answered(Fifo, answer);
+                continue;
+            };
+            conn.answered = conn.answered.wrapping_add(1);
+            answer.last |= exchange.closes;
+            if at < bytes.len() && (answer.last || conn.sent == conn.answered) {
+                return Err(surplus(at, &answer, events));
             }
+            events.answered(Fifo, answer);
         }
         Ok(())
     }

@@ -26,6 +26,9 @@ pub trait InFlight<T>: Default {
     /// The one that was sent first, and its place; none when nothing is in flight.
     fn oldest(&self) -> Option<(T, usize)>;
 
+    /// The place of a request; None when it is not in flight. Of those that are answered in order, the oldest.
+    fn place(&self, token: T) -> Option<usize>;
+
     /// Adds a request, of which there are fewer than `capacity`. Gives its token and its place.
     fn put(&mut self, capacity: usize) -> (T, usize);
 
@@ -57,6 +60,10 @@ impl InFlight<Fifo> for Ring {
     #[inline]
     fn oldest(&self) -> Option<(Fifo, usize)> {
         (self.len > 0).then_some((Fifo, self.first as usize))
+    }
+
+    fn place(&self, _: Fifo) -> Option<usize> {
+        (self.len > 0).then_some(self.first as usize)
     }
 
     #[inline]
@@ -124,6 +131,11 @@ impl InFlight<Tag> for Tags {
     #[inline]
     fn oldest(&self) -> Option<(Tag, usize)> {
         self.first.map(|first| (Tag(first), first as usize))
+    }
+
+    fn place(&self, tag: Tag) -> Option<usize> {
+        let place = self.places.get(tag.index())?;
+        place.taken.then(|| tag.index())
     }
 
     fn put(&mut self, capacity: usize) -> (Tag, usize) {

@@ -194,6 +194,9 @@ pub trait Events<T> {
     /// The connection is set up, handshakes included: it can carry requests from now on.
     fn ready(&mut self);
 
+    /// The first byte of a body has come, and the rest has not. Once for an answer; also where the rest comes at the same time.
+    fn begun(&mut self, _token: T) {}
+
     /// A request has been answered. Its token is free for another one.
     /// Says how it was booked.
     fn answered(&mut self, token: T, answer: Answer) -> Booked;

@@ -98,7 +98,7 @@ impl<T: Token> Booking<'_, T> {
     /// Puts a request, with its due time, back into the connection's backlog.
     #[cold]
     fn put_back(&mut self, token: T) {
-        let request = self.flow.take(token, self.times, self.at);
+        let (request, _) = self.flow.take(token, self.times, self.at);
         *self.in_flight -= 1;
         self.backlog.put_back(request.due);
         *self.waiting += 1;
@@ -123,14 +123,21 @@ impl<T: Token> Events<T> for Booking<'_, T> {
         self.news.ended = true;
     }
 
+    fn begun(&mut self, token: T) {
+        self.flow.begin_answer(token, self.times, self.at);
+    }
+
     #[inline]
     fn answered(&mut self, token: T, answer: Answer) -> Booked {
-        let request = self.flow.take(token, self.times, self.at);
+        let (request, first) = self.flow.take(token, self.times, self.at);
         let at = request.answered(self.at);
         *self.in_flight -= 1;
         self.flow.useful = true;
         self.flow.left_out = 0;
         let counted = self.recorder.answer(request, at, &answer);
+        if let (Some(first), None) = (first, &answer.wrong) {
+            self.recorder.in_parts(request, first, at - request.due);
+        }
         self.flow.answers += u64::from(counted);
         if let Some(tracer) = self.tracer {
             tracer.answered(self.slot, request, at, &answer, counted);

@@ -41,6 +41,10 @@ pub(super) struct Flow<T: Token> {
     pub(super) answers: u64,
     /// Requests sent since the connection was opened; counted only where that closes it.
     pub(super) calls: u32,
+    /// How many answers have come in part.
+    begun: u32,
+    /// When their first bytes came, by place; 0 for the others. Empty until there is one.
+    firsts: Vec<Nanos>,
 }
 
 impl<P: Session> Connection<P> {
@@ -56,6 +60,8 @@ impl<P: Session> Connection<P> {
                 left_out: 0,
                 answers: 0,
                 calls: 0,
+                begun: 0,
+                firsts: Vec::new(),
             },
             backlog: Backlog::default(),
         }
@@ -78,13 +84,42 @@ impl<T: Token> Flow<T> {
         Some((token, times[place]))
     }
 
-    /// Takes out a request in flight, which has ended at `at`.
+    /// The first byte of an answer has come at `at`.
+    pub(super) fn begin_answer(&mut self, token: T, times: &[RequestTimes], at: Nanos) {
+        let Some(place) = self.in_flight.place(token) else {
+            return;
+        };
+        if self.firsts.is_empty() {
+            self.firsts = vec![0; times.len()];
+        }
+        self.firsts[place] = at.max(times[place].sent);
+        self.begun += 1;
+    }
+
+    /// Takes out a request in flight, which has ended at `at`. Gives also when the first byte of its answer came, if that was
+    /// before the last.
     #[inline]
-    pub(super) fn take(&mut self, token: T, times: &[RequestTimes], at: Nanos) -> RequestTimes {
+    pub(super) fn take(
+        &mut self,
+        token: T,
+        times: &[RequestTimes],
+        at: Nanos,
+    ) -> (RequestTimes, Option<Nanos>) {
         if self.in_flight.len() as usize == times.len() {
             self.free = at;
         }
-        times[self.in_flight.take(token, times.len())]
+        let place = self.in_flight.take(token, times.len());
+        let first = match self.begun {
+            0 => None,
+            _ => self.take_first(place).filter(|&first| first < at),
+        };
+        (times[place], first)
+    }
+
+    fn take_first(&mut self, place: usize) -> Option<Nanos> {
+        let first = std::mem::take(&mut self.firsts[place]);
+        self.begun -= u32::from(first > 0);
+        (first > 0).then_some(first)
     }
 
     /// Adds a request that was sent.

@@ -150,11 +150,16 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
     fn fail(&mut self, slot: Slot, token: P::Token, at: Nanos, failure: RequestFailure) {
         let index = slot as usize;
         let times = &self.times[index * self.pipeline..][..self.pipeline];
-        let request = self.connections[index].flow.take(token, times, at);
+        let (request, first) = self.connections[index].flow.take(token, times, at);
         self.in_flight -= 1;
         let silent = failure == RequestFailure::Timeout && !self.has_come(index, token);
         self.recorder
             .failure(request, at, failure, self.timeout, silent);
+        if let (Some(first), RequestFailure::Timeout) = (first, failure) {
+            let waited = request.sent.saturating_sub(request.due);
+            let response = waited + self.timeout;
+            self.recorder.in_parts(request, first, response);
+        }
         let (ending, end) = match failure {
             RequestFailure::Timeout => (Ending::Timeout, request.sent.saturating_add(self.timeout)),
             RequestFailure::Write => (Ending::Write, at),

@@ -464,8 +464,12 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         for (index, connection) in self.connections.iter_mut().enumerate() {
             let times = &self.times[index * self.pipeline..][..self.pipeline];
             while let Some((token, request)) = connection.flow.oldest(times) {
-                connection.flow.take(token, times, now);
+                let (_, first) = connection.flow.take(token, times, now);
                 self.recorder.unfinished(request, now);
+                if let Some(first) = first {
+                    let response = now - request.due;
+                    self.recorder.in_parts(request, first, response);
+                }
                 let booked = self.recorder.booked(request, now);
                 let proto = &mut connection.proto;
                 self.protocol

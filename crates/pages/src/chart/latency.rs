@@ -40,6 +40,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
         ("p99.9", Align::Right),
         ("max", Align::Right),
         ("samples", Align::Right),
+        ("first byte p99", Align::Right),
         ("service p99", Align::Right),
         ("send delay p99", Align::Right),
     ]);
@@ -56,6 +57,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
             show::time_within(response.p99_9, response.intervals.p99_9),
             show::time_or_dash(response.max),
             show::count(response.n),
+            show::time_or_dash(cell.latency.first_byte.p99),
             show::time_or_dash(cell.latency.service.p99),
             show::time_or_dash(cell.latency.send_delay.p99),
         ]);

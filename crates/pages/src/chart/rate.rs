@@ -105,10 +105,19 @@ fn steps(material: &Material) -> BTreeMap<String, Vec<RatePoint<'_>>> {
 fn judged(limits: &Limits, part: &StoredTrial, rate: f64, response: &Times) -> Option<Judged> {
     let measured = part.measured()?;
     let late = part.recording.histograms.of(times::Kind::Late).ok()?;
+    let of = |kind| part.recording.histograms.of(kind).ok();
+    let first_byte = match limits.need_first_byte() {
+        true => {
+            let (first, parts) = (of(times::Kind::FirstByte)?, of(times::Kind::InParts)?);
+            times::to_first_byte(response, &first, &parts)
+        }
+        false => response.clone(),
+    };
     let shown = RateMeasurements {
         rate,
         seconds: measured.durations.measured_ns as f64 / SECOND as f64,
         response,
+        first_byte: &first_byte,
         late: &late,
         outcomes: &measured.outcomes,
         resources: &measured.resources,

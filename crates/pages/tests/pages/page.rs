@@ -184,10 +184,7 @@ fn each_kind_of_run_has_its_charts() {
         })
         .to_vec();
     rates.service = Some(Limits {
-        latency: vec![LatencyLimit {
-            percentile: 99.0,
-            within_ms: 1.0,
-        }],
+        latency: vec![LatencyLimit::new(99.0, 1.0)],
         errors: 0.001,
     });
     let found = material(&rates);

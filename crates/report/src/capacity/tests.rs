@@ -12,6 +12,7 @@ fn step(rate: f64, kept: bool) -> RateStep {
         achieved: rate,
         limited: vec![Limited {
             percentile: 99.0,
+            first_byte: false,
             ms: Some(2.0),
             longer: Some(0.0),
         }],
@@ -31,10 +32,7 @@ fn step(rate: f64, kept: bool) -> RateStep {
 }
 
 fn report() -> CapacityReport {
-    let limit = |percentile, within_ms| LatencyLimit {
-        percentile,
-        within_ms,
-    };
+    let limit = LatencyLimit::new;
     CapacityReport {
         run: 1,
         server: "it".into(),

@@ -41,6 +41,8 @@ pub struct RateMeasurements<'a> {
     pub seconds: f64,
     /// Response times, in nanoseconds.
     pub response: &'a Times,
+    /// Times to the first byte, in nanoseconds.
+    pub first_byte: &'a Times,
     /// How late the generator itself was, in nanoseconds.
     pub late: &'a Times,
     /// Outcomes of the requests.
@@ -94,15 +96,20 @@ pub fn judge(limits: &Limits, shown: &RateMeasurements<'_>) -> Judged {
         let share = limit.percentile / 100.0;
         // What failed took longer than any limit: a server does not keep one by failing.
         let failed = shown.outcomes.untimed();
-        let n = (shown.response.len() + failed) as f64;
-        let ms = percentile(shown.response, failed, share);
+        let times = match limit.first_byte {
+            true => shown.first_byte,
+            false => shown.response,
+        };
+        let n = (times.len() + failed) as f64;
+        let ms = percentile(times, failed, share);
         let ms = ms.map(|ns| ns as f64 / 1e6);
         let within = (limit.within_ms * 1e6) as u64;
-        let beyond = n - shown.response.count_between(0, within) as f64;
+        let beyond = n - times.count_between(0, within) as f64;
         let longer = (judged(n, share) || beyond >= SURELY).then(|| beyond / n);
         excess = excess.max(beyond / n.max(1.0) / (1.0 - share));
         limited.push(Limited {
             percentile: limit.percentile,
+            first_byte: limit.first_byte,
             ms,
             longer,
         });
@@ -110,19 +117,19 @@ pub fn judge(limits: &Limits, shown: &RateMeasurements<'_>) -> Judged {
             Some(longer) if longer <= 1.0 - share => {}
             Some(longer) => {
                 broken.push(match ms {
-                    Some(ms) if ms < 10.0 => format!("p{} was {ms:.2} ms", limit.percentile),
-                    Some(ms) => format!("p{} was {ms:.1} ms", limit.percentile),
+                    Some(ms) if ms < 10.0 => format!("{} was {ms:.2} ms", limit.name()),
+                    Some(ms) => format!("{} was {ms:.1} ms", limit.name()),
                     None => format!(
                         "{:.1}% took longer than {} ms",
                         longer * 100.0,
                         limit.within_ms
                     ),
                 });
-                let without = at(shown.response, share) - at(shown.late, share);
+                let without = at(times, share) - at(shown.late, share);
                 by_lateness &= failed == 0 && without <= limit.within_ms;
             }
             None => {
-                broken.push(format!("too few answers for p{}", limit.percentile));
+                broken.push(format!("too few answers for {}", limit.name()));
                 by_lateness = false;
                 few |= !judged(shown.rate * shown.seconds, share);
             }
@@ -170,7 +177,9 @@ pub fn is_hopeless(
     before: u64,
     outstanding: u64,
 ) -> bool {
-    limits.latency.iter().any(|limit| {
+    // A request that has waited for longer may have had its first byte in time.
+    let mut whole = limits.latency.iter().filter(|limit| !limit.first_byte);
+    whole.any(|limit| {
         let recent = rate * limit.within_ms / 1e3;
         let waited = outstanding as f64 - before as f64 - recent;
         let allowed = rate * seconds * (1.0 - limit.percentile / 100.0);
@@ -249,16 +258,7 @@ mod tests {
 
     fn limits() -> Limits {
         Limits {
-            latency: vec![
-                LatencyLimit {
-                    percentile: 99.0,
-                    within_ms: 10.0,
-                },
-                LatencyLimit {
-                    percentile: 50.0,
-                    within_ms: 2.0,
-                },
-            ],
+            latency: vec![LatencyLimit::new(99.0, 10.0), LatencyLimit::new(50.0, 2.0)],
             errors: 0.01,
         }
     }
@@ -274,6 +274,7 @@ mod tests {
     /// Two seconds at 1,000/s: half of the answers take `median` ms, the rest `tail` ms.
     struct Made {
         response: Times,
+        first_byte: Times,
         late: Times,
         outcomes: Outcomes,
         resources: Resources,
@@ -286,6 +287,7 @@ mod tests {
             response.record_n(median * 1_000_000, 1_100).unwrap();
             response.record_n(tail * 1_000_000, 900).unwrap();
             Self {
+                first_byte: response.clone(),
                 response,
                 late: times(),
                 outcomes: Outcomes {
@@ -306,6 +308,7 @@ mod tests {
                 rate,
                 seconds: 2.0,
                 response: &self.response,
+                first_byte: &self.first_byte,
                 late: &self.late,
                 outcomes: &self.outcomes,
                 resources: &self.resources,
@@ -331,6 +334,25 @@ mod tests {
         let mut errors = Made::of(1, 5, &[]);
         errors.outcomes.timeout = 100;
         assert_eq!(errors.outcome(), RateOutcome::Broken);
+    }
+
+    #[test]
+    fn a_limit_of_first_bytes_is_held_against_these() {
+        let first = LatencyLimit {
+            first_byte: true,
+            ..LatencyLimit::new(99.0, 2.0)
+        };
+        let limits = Limits {
+            latency: vec![first],
+            errors: 0.01,
+        };
+        let mut streaming = Made::of(500, 900, &[]);
+        let late = streaming.judged_by(&limits, 1_000.0);
+        assert!(late.broken[0].starts_with("p99-ttfb was 9"), "{late:?}");
+        streaming.first_byte = Made::of(1, 1, &[]).response;
+        let kept = streaming.judged_by(&limits, 1_000.0);
+        assert_eq!(kept.outcome(), RateOutcome::Kept);
+        assert!(!is_hopeless(&limits, (1_000.0, 2.0), 0, 1_500));
     }
 
     #[test]

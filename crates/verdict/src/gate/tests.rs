@@ -35,6 +35,12 @@ fn conditions_are_read() {
             true,
             Limit::Absolute(2.5e9),
         ),
+        (
+            "p99-ttfb > 200ms",
+            Metric::FirstByte(9_900),
+            true,
+            Limit::Absolute(2e8),
+        ),
         ("cpu > +5%", Metric::Cpu, true, Limit::Relative(1.05)),
         (
             "throughput < -5%",

@@ -14,6 +14,8 @@ pub(in crate::protocol) struct Reception<R> {
     length: Option<u64>,
     /// Bytes of the body so far.
     body: u64,
+    /// The first byte of the body has been told of.
+    told: bool,
     pub(in crate::protocol) reading: R,
 }
 
@@ -42,6 +44,13 @@ impl<R> Reception<R> {
         self.status = 0;
         self.length = None;
         self.body = 0;
+        self.told = false;
+    }
+
+    /// Has the body begun? True once for each answer.
+    #[inline]
+    pub(in crate::protocol) fn begins(&mut self) -> bool {
+        self.body > 0 && !std::mem::replace(&mut self.told, true)
     }
 
     /// Has the header section come?

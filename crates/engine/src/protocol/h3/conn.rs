@@ -281,6 +281,11 @@ impl<C: Content> OpenConn<C> {
         self.dirty |= chunks.finalize().should_transmit();
         if let Some(end) = end {
             self.end(place, end, shared, events);
+            return Ok(());
+        }
+        let stream = self.streams.get(place);
+        if let Some(tag) = stream.tag.filter(|_| stream.answer.begins()) {
+            events.begun(tag);
         }
         Ok(())
     }

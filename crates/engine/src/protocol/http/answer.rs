@@ -20,6 +20,8 @@ pub struct HttpState {
     difference: Option<Box<Difference>>,
     /// The request was a HEAD.
     to_head: bool,
+    /// The first byte of the body has been told of.
+    told: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +55,12 @@ pub enum AnswerProgress {
 }
 
 impl HttpState {
+    /// Has the body of the answer begun that is being read? True once for each.
+    #[inline]
+    pub(in crate::protocol) fn begins(&mut self) -> bool {
+        self.body > 0 && !std::mem::replace(&mut self.told, true)
+    }
+
     /// How much of the answer has come that is being read.
     #[must_use]
     pub fn progress(&self) -> AnswerProgress {
@@ -407,6 +415,7 @@ fn begin(state: &mut HttpState, head: Head, to_head: bool, limits: Limits) -> Re
     state.status = head.status;
     state.close = head.close;
     state.to_head = to_head;
+    state.told = false;
     let bodiless = to_head || matches!(head.status, 204 | 304);
     state.phase = match head.framing {
         _ if bodiless => AnswerPhase::Length(0),

@@ -55,6 +55,12 @@ impl MixConn {
         self.state.progress()
     }
 
+    /// Has the body of the answer begun that is being read? True once for each.
+    #[inline]
+    pub(super) fn begins(&mut self) -> bool {
+        self.state.begins()
+    }
+
     /// Drops everything kept of an answer that does not come whole.
     fn forget(&mut self) {
         self.head.clear();

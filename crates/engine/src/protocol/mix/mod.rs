@@ -350,6 +350,8 @@ impl Session for Mixed {
                 if let Some(fault) = surplus {
                     return Err(fault);
                 }
+            } else if conn.begins() {
+                events.begun(Fifo);
             }
         }
         Ok(())

@@ -396,6 +396,8 @@ impl Session for Users {
             if let Some(fault) = surplus {
                 return Err(fault);
             }
+        } else if conn.mix.begins() {
+            events.begun(Fifo);
         }
         Ok(())
     }

@@ -66,6 +66,10 @@ impl<T> Events<T> for Forward<'_, T> {
         self.0.ready();
     }
 
+    fn begun(&mut self, token: T) {
+        self.0.begun(token);
+    }
+
     fn answered(&mut self, token: T, answer: Answer) -> Booked {
         self.0.answered(token, answer)
     }

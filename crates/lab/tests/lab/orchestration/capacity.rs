@@ -10,10 +10,7 @@ use prony_verdict::design::Given;
 use std::time::Duration;
 
 fn limit(percentile: f64, within_ms: f64) -> LatencyLimit {
-    LatencyLimit {
-        percentile,
-        within_ms,
-    }
+    LatencyLimit::new(percentile, within_ms)
 }
 
 fn search(

@@ -348,10 +348,7 @@ fn each_that_applies_is_raised_in_a_capacity_search() {
             spec: &spec,
             max_connections: 1_000,
             limits: Limits {
-                latency: vec![LatencyLimit {
-                    percentile: 99.0,
-                    within_ms: 10.0,
-                }],
+                latency: vec![LatencyLimit::new(99.0, 10.0)],
                 errors: 0.5,
             },
             starts: STARTS,

@@ -226,6 +226,13 @@ impl<C: Content> H2Conn<C> {
             known = StreamState::Cancelled;
         }
         let (left, more) = (data.left - n, data.padding - padding);
+        let whole = data.end && left == 0 && more == 0;
+        if let (StreamState::Open(place), false) = (known, whole) {
+            let stream = self.streams.get(place);
+            if let Some(tag) = stream.tag.filter(|_| stream.answer.begins()) {
+                turn.events.begun(tag);
+            }
+        }
         if left > 0 || more > 0 {
             self.data = Some(Data {
                 left,
