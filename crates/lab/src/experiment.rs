@@ -309,8 +309,11 @@ impl Experiment {
     /// Placement of server, generator and upstream on this process's CPUs.
     pub fn placement(&self) -> Placement {
         let placement = (self.placement).of(&Topology::here(), self.upstream.is_some());
-        let needs = |entrant: &Entrant| !entrant.server.manifest.services.is_empty();
-        match !self.contract.services().is_empty() || self.entrants.iter().any(needs) {
+        let needs = |entrant: &Entrant| {
+            let manifest = &entrant.server.manifest;
+            !manifest.services(entrant.contract).is_empty()
+        };
+        match self.entrants.iter().any(needs) {
             true => placement.with_services(),
             false => placement,
         }

@@ -1,6 +1,8 @@
 //! `server.toml`: what a server is, how it is built and how it is started.
 
+use crate::container::ImageBuild;
 use crate::contract::Contract;
+use crate::contract::parts::Parts;
 use crate::service::ServiceSpecs;
 use crate::source::{Mistake, Source};
 use prony_record::load::Protocol;
@@ -33,6 +35,10 @@ pub struct Manifest {
     /// otherwise.
     #[serde(default = "only_plain")]
     pub speaks: Vec<Protocol>,
+    /// Parts of its contract that it keeps, each with the beginning of its requests' targets there, such as
+    /// `queries = "/dbs?queries="`. Absent: all parts, where the contract has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Parts>,
     /// Concurrency model, in a few words.
     #[serde(deserialize_with = "inert::read_line")]
     pub model: String,
@@ -59,7 +65,15 @@ pub struct Manifest {
     /// A shell command that is run before each start, in the folder and with the variables of the server.
     #[serde(default)]
     pub prepare: Option<String>,
-    /// The command line that starts it, split as a shell would; no shell runs it.
+    /// Container image that is built of its folder, and in which it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageBuild>,
+    /// Port on which it always listens, if it cannot be told another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub port: Option<u16>,
+    /// The command line that starts it, split as a shell would; no shell runs it. With an image, it runs in the container;
+    /// empty: what the image says.
     pub run: String,
     /// A shell command that is run after each end, in the same way.
     #[serde(default)]
@@ -223,7 +237,8 @@ impl Manifest {
             services: this.known_services(),
             ..Fill::default()
         };
-        if let Err(error) = command(&this.run, &with) {
+        let by_image = this.image.is_some() && this.run.is_empty();
+        if let (false, Err(error)) = (by_image, command(&this.run, &with)) {
             return wrong_key("run", error.to_string());
         }
         let install = this.dependencies.as_ref().map(|wanted| &wanted.install);
@@ -245,6 +260,20 @@ impl Manifest {
                 "speaks",
                 "this is for contracts of HTTP, and it keeps none of them".into(),
             );
+        }
+        for (part, path) in this.parts.iter().flatten() {
+            let parts = || this.contracts.iter().flat_map(|contract| contract.parts());
+            if parts().all(|known| known.name != part) {
+                let list: Vec<&str> = parts().map(|known| known.name).collect();
+                let label = match list.as_slice() {
+                    [] => "its contracts have no parts".to_owned(),
+                    list => format!("no part of its contract; they are {}", list.join(", ")),
+                };
+                return wrong_key(part, label);
+            }
+            if !path.starts_with('/') {
+                return wrong_key(part, "a path is expected, from its / on".into());
+            }
         }
         let steps = || {
             let of = |contract: &Contract| contract.steps(&this.speaks);
@@ -272,14 +301,43 @@ impl Manifest {
         }
     }
 
+    /// Services that it is started with under this contract: those of the contract that a part of it needs, and its own.
+    /// An own one without content has that of the contract's.
+    pub fn services(&self, contract: Contract) -> ServiceSpecs {
+        let mut all = match self.needs_database(contract) {
+            true => contract.services(),
+            false => ServiceSpecs::new(),
+        };
+        for (name, spec) in &self.services {
+            let spec = match all.remove(name) {
+                Some(of_contract) => spec.clone().with_content_of(of_contract),
+                None => spec.clone(),
+            };
+            if let Some(other) = &spec.replaces {
+                all.remove(other);
+            }
+            all.insert(name.clone(), spec);
+        }
+        all
+    }
+
+    /// Does a part of the contract that it keeps need a database?
+    fn needs_database(&self, contract: Contract) -> bool {
+        let kept = |part: &str| {
+            self.parts
+                .as_ref()
+                .is_none_or(|kept| kept.contains_key(part))
+        };
+        let mut parts = contract.parts().iter();
+        contract.parts().is_empty() || parts.any(|part| part.database && kept(part.name))
+    }
+
     /// Names of its services and of those of its contracts, with no URLs yet.
     pub fn known_services(&self) -> BTreeMap<String, String> {
-        let contracts = self.contracts.iter().flat_map(|it| it.services());
-        let names = contracts.map(|(name, _)| name);
-        names
-            .chain(self.services.keys().cloned())
-            .map(|name| (name, String::new()))
-            .collect()
+        let services = self.contracts.iter().flat_map(|&it| self.services(it));
+        let own = self.services.keys().cloned();
+        let names = services.map(|(name, _)| name).chain(own);
+        names.map(|name| (name, String::new())).collect()
     }
 
     /// How long it may be idle before it answers.

@@ -1,7 +1,7 @@
 //! A client of a running PostgreSQL: `psql`, which every installation has.
 
 use super::database::{Counts, Database};
-use super::postgres::{COUNTER, SERVER, STATISTICS, WATCHER};
+use super::postgres::{COUNTER, Login, STATISTICS, WATCHER};
 use crate::supervisor::wait_for;
 use prony_record::{Failure, Step};
 use std::io::{Read, Write};
@@ -29,6 +29,7 @@ const NOT_WORK: &str = "'^\\s*(begin|start|commit|end|rollback|savepoint|release
 pub(super) struct PostgresClient {
     psql: PathBuf,
     port: u16,
+    login: Login,
     password: String,
     /// Statements are counted.
     counts: bool,
@@ -39,10 +40,17 @@ pub(super) struct PostgresClient {
 }
 
 impl PostgresClient {
-    pub(super) fn new(psql: PathBuf, port: u16, password: String, counts: bool) -> Self {
+    pub(super) fn new(
+        psql: PathBuf,
+        port: u16,
+        login: Login,
+        password: String,
+        counts: bool,
+    ) -> Self {
         Self {
             psql,
             port,
+            login,
             password,
             counts,
             application: Mutex::default(),
@@ -51,10 +59,16 @@ impl PostgresClient {
     }
 
     pub(super) fn url(&self) -> String {
+        let Login { user, database, .. } = &self.login;
         format!(
-            "postgres://{SERVER}:{}@127.0.0.1:{}/{SERVER}",
+            "postgres://{user}:{}@127.0.0.1:{}/{database}",
             self.password, self.port
         )
+    }
+
+    /// Name of the server's database.
+    pub(super) fn database(&self) -> &str {
+        &self.login.database
     }
 
     /// Variables by which servers and PostgreSQL's own library find it.
@@ -63,9 +77,9 @@ impl PostgresClient {
             ("DATABASE_URL", self.url()),
             ("PGHOST", "127.0.0.1".into()),
             ("PGPORT", self.port.to_string()),
-            ("PGUSER", SERVER.into()),
+            ("PGUSER", self.login.user.clone()),
             ("PGPASSWORD", self.password.clone()),
-            ("PGDATABASE", SERVER.into()),
+            ("PGDATABASE", self.login.database.clone()),
         ]
     }
 
@@ -134,7 +148,7 @@ impl PostgresClient {
 
 impl Database for PostgresClient {
     fn query(&self, sql: &str) -> Result<Vec<Vec<String>>, String> {
-        self.ask_in(&self.application, SERVER, sql)
+        self.ask_in(&self.application, self.database(), sql)
     }
 
     fn close(&self) {
@@ -153,9 +167,11 @@ impl Database for PostgresClient {
             |what: &str| format!("coalesce(sum({what}) filter (where query !~* {NOT_WORK}), 0)");
         let sql = format!(
             "select {}, {} from {COUNTER} s join pg_database d on d.oid = s.dbid join pg_roles r on r.oid = s.userid \
-             where datname = '{SERVER}' and rolname = '{SERVER}'",
+             where datname = '{}' and rolname = '{}'",
             sum("calls"),
             sum("rows"),
+            self.login.database,
+            self.login.user,
         );
         let rows = self.ask(&sql)?;
         let row = rows.first().map_or(&[][..], Vec::as_slice);

@@ -46,6 +46,22 @@ pub struct ServiceSpec {
     /// status below 400, and anything else is a shell command that succeeds; PORT and HOST are set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<String>,
+    /// Port on which it listens; a free one unless said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub port: Option<u16>,
+    /// Role of the server in postgres; `prony` unless said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Password of the role; a random one unless said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+    /// Database of the server in postgres; `prony` unless said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<String>,
+    /// Service of the contract that is not started, because this one takes its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
 }
 
 /// Services of a server, by name.
@@ -70,6 +86,14 @@ impl Kind {
 }
 
 impl ServiceSpec {
+    /// The same with the content of another one, unless it has content.
+    pub(crate) fn with_content_of(mut self, other: Self) -> Self {
+        if self.seed.is_none() && self.seed_text.is_none() {
+            (self.seed, self.seed_text) = (other.seed, other.seed_text);
+        }
+        self
+    }
+
     /// Checks it under this name, and reads its file, which is seen from `folder`.
     ///
     /// # Errors
@@ -80,6 +104,25 @@ impl ServiceSpec {
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_lowercase()) || taken(name) {
             return Err(format!(
                 "{name:?} is no name of a service: small letters, and no other placeholder's name"
+            ));
+        }
+        let account = [&self.user, &self.password, &self.database];
+        if Kind::named(name) != Kind::Postgres && account.iter().any(|it| it.is_some()) {
+            return Err(format!(
+                "service {name}: user, password and database are postgres's"
+            ));
+        }
+        let unsuited = |text: &&Option<String>| {
+            let text = text.as_deref().unwrap_or("prony");
+            text.is_empty()
+                || !text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        };
+        if account.iter().any(unsuited) || self.user.as_deref() == Some(postgres::WATCHER) {
+            return Err(format!(
+                "service {name}: user, password and database are letters, digits and _, and no user is called {}",
+                postgres::WATCHER
             ));
         }
         match (Kind::named(name), &self.command) {
@@ -351,14 +394,20 @@ impl Services {
 
 impl Service {
     fn start(name: &str, spec: &ServiceSpec, site: Site<'_>) -> Result<Self, Failure> {
-        let port = Port::free().map_err(|error| Failure::new(Step::Start, error.to_string()))?;
+        let port = match spec.port {
+            Some(number) => Port::fixed(number),
+            None => Port::free(),
+        };
+        let port = port.map_err(|error| Failure::new(Step::Start, error.to_string()))?;
         let place = Place {
             site,
             port: port.number(),
         };
         let seed = spec.seed_text.as_deref().unwrap_or("");
         let served = match Kind::named(name) {
-            Kind::Postgres => postgres::Postgres::find()?.start(seed, &place)?,
+            Kind::Postgres => {
+                postgres::Postgres::find()?.start(seed, postgres::Login::of(spec), &place)?
+            }
             Kind::Redis => redis::Redis::find(name)?.start(seed, &place)?,
             Kind::Command => by_command(spec, &place)?,
         };
