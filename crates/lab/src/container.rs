@@ -187,6 +187,15 @@ impl Engine {
         }
     }
 
+    /// Container of a service, by the service's name.
+    #[must_use]
+    pub fn service(&self, service: &str) -> ServiceContainer {
+        ServiceContainer {
+            engine: self.clone(),
+            name: name(std::process::id(), service),
+        }
+    }
+
     /// Does another process start the containers?
     fn has_daemon(&self) -> bool {
         let file = Path::new(&self.program).file_name();
@@ -253,6 +262,40 @@ impl Container {
             engine: self.engine.clone(),
             name: name(self.owner, &port.to_string()),
         }
+    }
+}
+
+/// A container of a service, which shares this machine's network.
+#[derive(Debug)]
+pub struct ServiceContainer {
+    engine: Engine,
+    name: String,
+}
+
+impl ServiceContainer {
+    /// The command line that starts it, from an image. One of the same name that was killed may be left.
+    #[must_use]
+    pub fn run(&self, image: &str) -> String {
+        let (program, name) = (self.engine.program(), &self.name);
+        let remove = self.remove();
+        let run = format!(
+            "exec {program} run --rm --name {name} --label {LABEL} --log-driver none --env {} --network host {image}",
+            leftovers::MARK
+        );
+        format!("sh -c \"{remove}; {run}\"")
+    }
+
+    /// The shell command that runs a command in it.
+    #[must_use]
+    pub fn exec(&self, line: &str) -> String {
+        format!("{} exec {} {line}", self.engine.program(), self.name)
+    }
+
+    /// The shell command that ends and removes it.
+    #[must_use]
+    pub fn remove(&self) -> String {
+        let (program, name) = (self.engine.program(), &self.name);
+        format!("{program} rm --force --volumes {name} >/dev/null 2>&1 || true")
     }
 }
 

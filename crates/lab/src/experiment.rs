@@ -212,6 +212,15 @@ impl Experiment {
         Ok(Self::parse_in((&stem, &source), folder, catalog, imported)?)
     }
 
+    /// Contract of the experiment of this name, or in this file.
+    ///
+    /// # Errors
+    /// When there is none, or its file cannot be read.
+    pub fn contract(name: &str) -> Result<Contract, ExperimentError> {
+        let file: ExperimentFile = locate(name)?.source.parse()?;
+        Ok(*file.contract.get_ref())
+    }
+
     /// Reads an experiment and checks it against the catalog.
     ///
     /// # Errors

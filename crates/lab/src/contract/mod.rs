@@ -211,6 +211,13 @@ impl Contract {
         }
     }
 
+    /// Names of the steps over HTTP/1.1 that ask the server's database.
+    pub fn steps_of_database(self) -> impl Iterator<Item = &'static str> {
+        let of_database =
+            |act: &&Act| techempower::is_of_database(act) || arena::is_of_database(act);
+        self.script().iter().filter(of_database).map(|act| act.name)
+    }
+
     /// The steps of a verification over this.
     fn acts(self, over: Protocol) -> impl Iterator<Item = &'static Act> {
         // What is no HTTP is verified in its own way alone.

@@ -44,7 +44,8 @@ impl<'a> Routes<'a> {
     }
 
     /// Is this step only about parts that the server lacks?
-    pub(super) fn lacks(&self, step: &str) -> bool {
+    #[must_use]
+    pub fn lacks(&self, step: &str) -> bool {
         let parts = self.contract.parts().iter();
         let mut about = parts.filter(|part| part.steps.contains(&step)).peekable();
         about.peek().is_some() && about.all(|part| !self.keeps(part.name))
