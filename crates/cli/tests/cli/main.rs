@@ -19,6 +19,7 @@ mod duel;
 mod echo_client;
 mod experiment;
 mod failing;
+mod from_a_suite;
 mod gates;
 mod generated_code;
 mod grpc;

@@ -73,10 +73,10 @@ impl<'a> Routes<'a> {
     #[must_use]
     pub fn mix(&self, mut mix: Mix) -> Mix {
         for request in &mut mix.requests {
-            let Some(Piece::Text(text)) = request.path.first_mut() else {
-                continue;
-            };
-            if let Ok(target) = std::str::from_utf8(text) {
+            let mut pieces = request.path.iter_mut();
+            if let Some(Piece::Text(text)) = pieces.find(|piece| !is_empty(piece))
+                && let Ok(target) = std::str::from_utf8(text)
+            {
                 *text = self.target(target).into_owned().into_bytes();
             }
         }
@@ -84,10 +84,16 @@ impl<'a> Routes<'a> {
     }
 }
 
+/// A text without characters: the prefix of paths that a file does not have.
+fn is_empty(piece: &Piece) -> bool {
+    matches!(piece, Piece::Text(text) if text.is_empty())
+}
+
 impl Contract {
     /// The part with this request; none: the contract has no parts, or the request belongs to none.
     fn part_of(self, request: &MixRequest) -> Option<&'static Part> {
-        let Some(Piece::Text(start)) = request.path.first() else {
+        let mut pieces = request.path.iter();
+        let Some(Piece::Text(start)) = pieces.find(|piece| !is_empty(piece)) else {
             return None;
         };
         let accepts = |(name, _): &(String, _)| name.eq_ignore_ascii_case("accept-encoding");
@@ -149,6 +155,7 @@ impl Visit<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_engine::protocol::mix::text;
     use prony_record::load::Protocol;
 
     fn kept(parts: &[(&str, &str)]) -> Parts {
@@ -206,7 +213,7 @@ mod tests {
         let request = |headers: Vec<(String, Vec<Piece>)>| MixRequest {
             name: "json".into(),
             method: "GET".into(),
-            path: vec![prony_engine::protocol::mix::text("/json/5?m=")],
+            path: vec![text(""), text("/json/5?m=")],
             host: String::new(),
             headers,
             cookies: false,
