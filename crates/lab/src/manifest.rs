@@ -1,5 +1,7 @@
 //! `server.toml`: what a server is, how it is built and how it is started.
 
+mod services;
+
 use crate::container::ImageBuild;
 use crate::contract::Contract;
 use crate::contract::parts::Parts;
@@ -301,45 +303,6 @@ impl Manifest {
         }
     }
 
-    /// Services that it is started with under this contract: those of the contract that a part of it needs, and its own.
-    /// An own one without content has that of the contract's.
-    pub fn services(&self, contract: Contract) -> ServiceSpecs {
-        let mut all = match self.needs_database(contract) {
-            true => contract.services(),
-            false => ServiceSpecs::new(),
-        };
-        for (name, spec) in &self.services {
-            let spec = match all.remove(name) {
-                Some(of_contract) => spec.clone().with_content_of(of_contract),
-                None => spec.clone(),
-            };
-            if let Some(other) = &spec.replaces {
-                all.remove(other);
-            }
-            all.insert(name.clone(), spec);
-        }
-        all
-    }
-
-    /// Does a part of the contract that it keeps need a database?
-    fn needs_database(&self, contract: Contract) -> bool {
-        let kept = |part: &str| {
-            self.parts
-                .as_ref()
-                .is_none_or(|kept| kept.contains_key(part))
-        };
-        let mut parts = contract.parts().iter();
-        contract.parts().is_empty() || parts.any(|part| part.database && kept(part.name))
-    }
-
-    /// Names of its services and of those of its contracts, with no URLs yet.
-    pub fn known_services(&self) -> BTreeMap<String, String> {
-        let services = self.contracts.iter().flat_map(|&it| self.services(it));
-        let own = self.services.keys().cloned();
-        let names = services.map(|(name, _)| name).chain(own);
-        names.map(|name| (name, String::new())).collect()
-    }
-
     /// How long it may be idle before it answers.
     pub fn start_timeout(&self) -> Duration {
         self.start_timeout.map_or(START_TIMEOUT, |span| span.0)
@@ -520,6 +483,12 @@ start_timeout = "30s"
                 "expected_failures = { half-closed = \"why\" }",
                 "line 9",
                 "no step of its verification; they are first-message,",
+            ),
+            (
+                "start_timeout = \"30s\"",
+                "parts = { json = \"/j\" }",
+                "line 9",
+                "its contracts have no parts",
             ),
             ("'{port}'", "'{port}", "line 7", "a quote is not closed"),
             ("30s", "30 parsecs", "line 9", "is not a duration"),
