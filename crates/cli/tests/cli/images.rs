@@ -131,7 +131,7 @@ fn two_images_are_compared() {
     assert!(unknown.stderr.contains("podman pull"), "{unknown}");
 }
 
-/// Answers two of the contract's tests on port 18080, each connection in a process of its own.
+/// Answers two of the contract's tests on port 18080, each connection in a separate process.
 const ENTRY: &str = include_str!("images/entry.c");
 
 #[test]

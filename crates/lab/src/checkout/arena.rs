@@ -1,6 +1,6 @@
 //! Entries of HttpArena: `frameworks/NAME/meta.json` and a Dockerfile.
 
-use super::{Entries, Entry, folders, image, json, manifest, name_of};
+use super::{Entries, SuiteEntry, folders, image, json, manifest, name_of};
 use crate::catalog::Server;
 use crate::container::ImageBuild;
 use crate::contract::Contract;
@@ -30,7 +30,7 @@ const PROFILES: [(&str, &str); 6] = [
     ("async-db", "async-db"),
 ];
 
-/// What the engine's `run` is asked for, as the suite does: io_uring, the dataset, and the database's address.
+/// Options of the engine's `run`, as the suite has them: for io_uring, the dataset, and the database's address.
 const OPTIONS: [&str; 8] = [
     "--security-opt",
     "seccomp=unconfined",
@@ -61,7 +61,7 @@ pub(super) fn entries(checkout: &Path) -> Entries {
 }
 
 /// An entry, or the reason why it cannot take part.
-fn entry(folder: &Path) -> Result<Entry, String> {
+fn entry(folder: &Path) -> Result<SuiteEntry, String> {
     let name = name_of(folder);
     let meta: Meta = json(&folder.join("meta.json"))?;
     if meta.enabled == Some(false) {
@@ -107,7 +107,7 @@ fn entry(folder: &Path) -> Result<Entry, String> {
         manifest.services.insert("postgres".into(), postgres());
     }
     manifest.parts = Some(parts);
-    Ok(Entry {
+    Ok(SuiteEntry {
         server: Server {
             name,
             folder: folder.to_owned(),

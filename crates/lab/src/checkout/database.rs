@@ -29,8 +29,8 @@ impl OwnDatabase {
     /// Command in its container that succeeds when it is ready. A script fills it first, with a server that is not.
     const fn ready(self) -> &'static str {
         match self {
-            Self::MySql => "mysqladmin ping -h 127.0.0.1 --silent",
-            Self::MongoDb => "sh -c 'grep -q mongod /proc/1/comm && mongosh --quiet --eval 1'",
+            Self::MySql => "mysqladmin -s -h 127.0.0.1 ping",
+            Self::MongoDb => "sh -c 'grep -q mongod /proc/1/comm && echo 1 | mongosh'",
         }
     }
 

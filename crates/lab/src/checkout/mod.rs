@@ -20,7 +20,7 @@ use std::time::Duration;
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Entries of a suite, by name; for those that cannot take part, the reason.
-type Entries = BTreeMap<String, Result<Entry, String>>;
+type Entries = BTreeMap<String, Result<SuiteEntry, String>>;
 
 /// A checkout of a suite.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct Checkout {
 
 /// An entry that can take part.
 #[derive(Debug, Clone)]
-struct Entry {
+struct SuiteEntry {
     server: Server,
     /// Database of the checkout that it needs, instead of prony's PostgreSQL.
     database: Option<OwnDatabase>,
@@ -156,7 +156,7 @@ impl Checkout {
         self.entry(name).map(drop)
     }
 
-    fn entry(&self, name: &str) -> Result<&Entry, CheckoutError> {
+    fn entry(&self, name: &str) -> Result<&SuiteEntry, CheckoutError> {
         let entry = self.entries.get(name).ok_or_else(|| {
             let known = self.entries.keys().map(String::as_str);
             CheckoutError::Unknown {

@@ -1,6 +1,6 @@
 //! Entries of TechEmpower's suite: `frameworks/LANGUAGE/FOLDER/benchmark_config.json`, each with one test or more.
 
-use super::{Entries, Entry, OwnDatabase, folders, image, json, manifest, name_of};
+use super::{Entries, OwnDatabase, SuiteEntry, folders, image, json, manifest, name_of};
 use crate::catalog::Server;
 use crate::container::ImageBuild;
 use crate::contract::Contract;
@@ -47,7 +47,7 @@ struct Config {
 }
 
 /// Database of a test.
-enum Database {
+enum TestDatabase {
     None,
     Postgres,
     Own(OwnDatabase),
@@ -82,7 +82,7 @@ pub(super) fn entries(checkout: &Path) -> Entries {
 }
 
 /// An entry, or the reason why it cannot take part.
-fn entry(name: &str, folder: &Path, test: &Map<String, Value>) -> Result<Entry, String> {
+fn entry(name: &str, folder: &Path, test: &Map<String, Value>) -> Result<SuiteEntry, String> {
     let text = |key: &str| test.get(key).and_then(Value::as_str).map(str::trim);
     let tags = test.get("tags").and_then(Value::as_array);
     if tags.is_some_and(|tags| tags.iter().any(|tag| tag == "broken")) {
@@ -127,18 +127,18 @@ fn entry(name: &str, folder: &Path, test: &Map<String, Value>) -> Result<Entry, 
             .insert("cached-rows".into(), why.into());
     }
     manifest.parts = Some(parts);
-    if matches!(database, Database::Postgres) {
+    if matches!(database, TestDatabase::Postgres) {
         manifest.services.insert("postgres".into(), postgres());
     }
-    Ok(Entry {
+    Ok(SuiteEntry {
         server: Server {
             name: name.to_owned(),
             folder: folder.to_owned(),
             manifest,
         },
         database: match database {
-            Database::Own(own) => Some(own),
-            Database::None | Database::Postgres => None,
+            TestDatabase::Own(own) => Some(own),
+            TestDatabase::None | TestDatabase::Postgres => None,
         },
     })
 }
@@ -179,25 +179,25 @@ fn dockerfile(name: &str, folder: &Path, own: Option<&str>) -> Result<String, St
     found.ok_or_else(|| format!("there is no {}", folder.join(file).display()))
 }
 
-fn database(name: Option<&str>) -> Result<Database, String> {
+fn database(name: Option<&str>) -> Result<TestDatabase, String> {
     Ok(match name.unwrap_or_default().to_lowercase().as_str() {
-        "" | "none" => Database::None,
-        "postgres" => Database::Postgres,
-        "mysql" => Database::Own(OwnDatabase::MySql),
-        "mongodb" => Database::Own(OwnDatabase::MongoDb),
+        "" | "none" => TestDatabase::None,
+        "postgres" => TestDatabase::Postgres,
+        "mysql" => TestDatabase::Own(OwnDatabase::MySql),
+        "mongodb" => TestDatabase::Own(OwnDatabase::MongoDb),
         other => return Err(format!("its database is {other}")),
     })
 }
 
 /// Parts of the contract that a test has, with the beginnings of their targets.
-fn parts(test: &Map<String, Value>, database: &Database) -> Parts {
+fn parts(test: &Map<String, Value>, database: &TestDatabase) -> Parts {
     let needs = |part: &str| {
         let parts = CONTRACT.parts().iter();
         parts
             .filter(|known| known.name == part)
             .any(|known| known.database)
     };
-    let none = matches!(database, Database::None);
+    let none = matches!(database, TestDatabase::None);
     let urls = URLS.iter().filter_map(|(key, part)| {
         let url = test.get(*key)?.as_str()?.trim();
         (url.starts_with('/') && !(none && needs(part)))

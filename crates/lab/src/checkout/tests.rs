@@ -1,7 +1,7 @@
 use super::*;
 use std::fs;
 
-/// A checkout in a folder of its own, with these files.
+/// A checkout in a temporary folder, with these files.
 fn checkout(files: &[(&str, &str)]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (path, text) in files {

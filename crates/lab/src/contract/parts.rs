@@ -16,7 +16,7 @@ pub struct Part {
     pub name: &'static str,
     /// Beginning of its requests' targets; a value follows it, or nothing.
     pub path: &'static str,
-    /// Its requests accept compressed responses; those of another part with the same path do not.
+    /// The requests accept compressed responses; those of another part with the same path do not.
     pub compressed: bool,
     /// The server needs its database for it.
     pub database: bool,
@@ -32,7 +32,7 @@ pub struct Routes<'a> {
 }
 
 impl<'a> Routes<'a> {
-    /// Of a server that keeps only these parts of a contract.
+    /// Routes to a server that keeps only these parts of a contract.
     #[must_use]
     pub const fn new(contract: Contract, kept: &'a Parts) -> Self {
         Self { contract, kept }
@@ -129,7 +129,7 @@ impl Contract {
 }
 
 impl<'a> Inspection<'a> {
-    /// Of a server that keeps only parts of its contract.
+    /// With a server that keeps only some parts of the contract.
     #[must_use]
     pub const fn keeping(mut self, routes: Option<Routes<'a>>) -> Self {
         self.routes = routes;

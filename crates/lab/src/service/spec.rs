@@ -1,4 +1,4 @@
-//! What a service of a server is, in manifests, experiments and on the command line.
+//! Services as manifests, experiments and the command line specify them.
 
 use super::{Kind, postgres};
 use crate::manifest::{Fill, command};
@@ -53,7 +53,7 @@ impl ServiceSpec {
     /// Checks it under this name, and reads its file, which is seen from `folder`.
     ///
     /// # Errors
-    /// What is not right, in words.
+    /// The mistake, in words.
     pub fn read(mut self, name: &str, folder: &Path) -> Result<Self, String> {
         let taken =
             |name: &str| crate::manifest::fill(&format!("{{{name}}}"), &Fill::default()).is_ok();

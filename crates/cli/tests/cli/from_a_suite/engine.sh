@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stands in for podman: notes what it is asked, and runs a server of two tests in place of a container.
+# A stand-in for podman: records its arguments, and runs a server of two tests instead of a container.
 here=$(dirname "$0")
 echo "$*" >> "$here/asked"
 for last; do :; done

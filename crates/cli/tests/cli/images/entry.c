@@ -7,7 +7,7 @@
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-/* The entry of a suite in the test: JSON and plain text, each connection in a process of its own. */
+/* The entry of a suite in the test: JSON and plain text, each connection in a separate process. */
 static void serve(int c) {
     char bytes[65536];
     size_t have = 0;
