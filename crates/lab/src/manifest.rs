@@ -273,8 +273,9 @@ impl Manifest {
                 };
                 return wrong_key(part, label);
             }
-            if !path.starts_with('/') {
-                return wrong_key(part, "a path is expected, from its / on".into());
+            if !is_target(path) {
+                let label = "a path is expected, from its / on and without spaces";
+                return wrong_key(part, label.into());
             }
         }
         let steps = || {
@@ -329,6 +330,12 @@ impl Manifest {
             .filter(|program| !on_path(program))
             .collect()
     }
+}
+
+/// Can requests begin with it: a path, perhaps with a query?
+pub(crate) fn is_target(text: &str) -> bool {
+    let unfit = |c: char| c.is_whitespace() || c.is_control();
+    text.starts_with('/') && !text.contains(unfit)
 }
 
 /// Is there a program of this name in a folder of the PATH?

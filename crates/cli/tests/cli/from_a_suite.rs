@@ -158,3 +158,14 @@ fn without_an_engine_nothing_is_started() {
     let text = "neither podman nor docker is on the PATH";
     assert!(done.stderr.contains(text), "{done}");
 }
+
+#[test]
+fn sides_of_a_duel_cannot_share_a_fixed_port() {
+    let place = Place::new();
+    for name in ["one", "two"] {
+        place.echo_server(name, "true {port}", "port = 18081");
+    }
+    let done = place.refused(&["duel", "one", "two"]);
+    let text = "one and two both listen on port 18081 alone";
+    assert!(done.stderr.contains(text), "{done}");
+}

@@ -5,7 +5,7 @@ use crate::catalog::Server;
 use crate::container::ImageBuild;
 use crate::contract::Contract;
 use crate::contract::parts::Parts;
-use crate::manifest::{Fill, command};
+use crate::manifest::{Fill, command, is_target};
 use crate::service::ServiceSpec;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -200,8 +200,7 @@ fn parts(test: &Map<String, Value>, database: &TestDatabase) -> Parts {
     let none = matches!(database, TestDatabase::None);
     let urls = URLS.iter().filter_map(|(key, part)| {
         let url = test.get(*key)?.as_str()?.trim();
-        (url.starts_with('/') && !(none && needs(part)))
-            .then(|| ((*part).to_owned(), url.to_owned()))
+        (is_target(url) && !(none && needs(part))).then(|| ((*part).to_owned(), url.to_owned()))
     });
     urls.collect()
 }
