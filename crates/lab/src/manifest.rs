@@ -271,11 +271,11 @@ impl Manifest {
                     [] => "its contracts have no parts".to_owned(),
                     list => format!("no part of its contract; they are {}", list.join(", ")),
                 };
-                return wrong_key(part, label);
+                return wrong_key("parts", format!("{part}: {label}"));
             }
             if !is_target(path) {
                 let label = "a path is expected, from its / on and without spaces";
-                return wrong_key(part, label.into());
+                return wrong_key("parts", format!("{part}: {label}"));
             }
         }
         let steps = || {
