@@ -64,6 +64,7 @@ pub fn endpoint<'a>(
         authority: &address.authority,
         tls: address.tls,
         http2: options.protocol.streams_with(place, address),
+        routes: None,
     }
 }
 

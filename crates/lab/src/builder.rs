@@ -2,6 +2,7 @@
 
 mod error;
 mod folder;
+pub mod image;
 mod shell;
 
 use crate::catalog::Server;
@@ -174,6 +175,9 @@ impl Builder {
     /// written.
     pub fn build(&self, server: &Server) -> Result<Built, BuildError> {
         let manifest = &server.manifest;
+        if let Some(image) = &manifest.image {
+            return self.build_image(server, image);
+        }
         let mut version = self.toolchain(server)?;
         let place = self.dependencies(server, &version)?;
         if let Some((wanted, place)) = manifest.dependencies.as_ref().zip(place.as_ref()) {

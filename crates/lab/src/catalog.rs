@@ -143,6 +143,21 @@ impl Catalog {
         Ok(catalog)
     }
 
+    /// The same with only these servers of it, and with others.
+    ///
+    /// # Errors
+    /// When it has no server of a name.
+    pub fn with_only(mut self, names: &[&str], others: Vec<Server>) -> Result<Self, UnknownServer> {
+        for name in names {
+            self.get(name)?;
+        }
+        self.servers
+            .retain(|server| names.contains(&server.name.as_str()));
+        self.servers.extend(others);
+        self.servers.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(self)
+    }
+
     fn add(&mut self, other: Self) {
         self.folders.extend(other.folders);
         for server in other.servers {

@@ -6,7 +6,9 @@
 
 use crate::leftovers;
 use crate::manifest::on_path;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -31,6 +33,23 @@ pub struct Image {
     pub id: String,
 }
 
+/// How the image of a server is built and run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ImageBuild {
+    /// Dockerfile, as a path in the server's folder, which is the build's context.
+    pub dockerfile: String,
+    /// Arguments of the build.
+    #[serde(default)]
+    pub args: BTreeMap<String, String>,
+    /// Options of the engine's `run`, in which placeholders are filled in.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// Program of the container engine; absent: podman, or else docker.
+    #[serde(default)]
+    pub engine: Option<String>,
+}
+
 /// How the server in an image is told where to listen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listens {
@@ -46,6 +65,8 @@ pub struct Container {
     engine: Engine,
     /// The prony that starts it.
     owner: u32,
+    /// Command line that starts it, with placeholders.
+    run: String,
 }
 
 /// A container that is being started or runs. Dropping it kills and removes it: the first process of a container ignores
@@ -96,9 +117,9 @@ impl Engine {
     }
 
     /// The command line that starts a container, with placeholders as in manifests. `line` is what runs in it; empty: what the
-    /// image says.
+    /// image says. `options` are the engine's.
     #[must_use]
-    pub fn run(&self, image: &str, line: &str, listens: Listens) -> String {
+    pub fn run(&self, image: &str, line: &str, listens: Listens, options: &[String]) -> String {
         let owner = std::process::id();
         let mut words = vec![
             self.program.clone(),
@@ -144,6 +165,7 @@ impl Engine {
                     .replace("{port}", &port.to_string())
             }
         };
+        words.extend(options.iter().cloned());
         words.push(image.to_owned());
         let quoted = words
             .iter()
@@ -155,12 +177,22 @@ impl Engine {
         all.join(" ")
     }
 
-    /// A container of it, for this prony.
+    /// A container of it, for this prony, which this command line starts.
     #[must_use]
-    pub fn container(&self) -> Container {
+    pub fn container(&self, run: String) -> Container {
         Container {
             engine: self.clone(),
             owner: std::process::id(),
+            run,
+        }
+    }
+
+    /// Container of a service, by the service's name.
+    #[must_use]
+    pub fn service(&self, service: &str) -> ServiceContainer {
+        ServiceContainer {
+            engine: self.clone(),
+            name: name(std::process::id(), service),
         }
     }
 
@@ -217,6 +249,12 @@ fn owner(name: &str) -> Option<&str> {
 }
 
 impl Container {
+    /// Command line that starts it, with placeholders as in manifests.
+    #[must_use]
+    pub fn line(&self) -> &str {
+        &self.run
+    }
+
     /// The container whose server is on this port.
     #[must_use]
     pub fn on(&self, port: u16) -> Running {
@@ -224,6 +262,40 @@ impl Container {
             engine: self.engine.clone(),
             name: name(self.owner, &port.to_string()),
         }
+    }
+}
+
+/// A container of a service, which shares this machine's network.
+#[derive(Debug)]
+pub struct ServiceContainer {
+    engine: Engine,
+    name: String,
+}
+
+impl ServiceContainer {
+    /// The command line that starts it, from an image. One of the same name that was killed may be left.
+    #[must_use]
+    pub fn run(&self, image: &str) -> String {
+        let (program, name) = (self.engine.program(), &self.name);
+        let remove = self.remove();
+        let run = format!(
+            "exec {program} run --rm --name {name} --label {LABEL} --log-driver none --env {} --network host {image}",
+            leftovers::MARK
+        );
+        format!("sh -c \"{remove}; {run}\"")
+    }
+
+    /// The shell command that runs a command in it.
+    #[must_use]
+    pub fn exec(&self, line: &str) -> String {
+        format!("{} exec {} {line}", self.engine.program(), self.name)
+    }
+
+    /// The shell command that ends and removes it.
+    #[must_use]
+    pub fn remove(&self) -> String {
+        let (program, name) = (self.engine.program(), &self.name);
+        format!("{program} rm --force --volumes {name} >/dev/null 2>&1 || true")
     }
 }
 
@@ -258,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_told_where_to_listen_shares_the_network() {
-        let line = engine("podman").run("shop:1", "serve --port {port}", Listens::WhereTold);
+        let line = engine("podman").run("shop:1", "serve --port {port}", Listens::WhereTold, &[]);
         assert!(line.contains("--network host"), "{line}");
         assert!(line.contains("PORT={port}"), "{line}");
         assert!(line.ends_with(" shop:1 serve --port {port}"), "{line}");
@@ -267,8 +339,11 @@ mod tests {
 
     #[test]
     fn a_port_of_its_own_is_forwarded_to() {
-        let line = engine("/usr/bin/docker").run("shop:1", "serve {host}:{port}", Listens::On(80));
+        let docker = engine("/usr/bin/docker");
+        let options = ["--add-host".to_owned(), "db:127.0.0.1".to_owned()];
+        let line = docker.run("shop:1", "serve {host}:{port}", Listens::On(80), &options);
         assert!(line.contains("{host}:{port}:80"), "{line}");
+        assert!(line.contains(" --add-host db:127.0.0.1 shop:1 "), "{line}");
         assert!(line.contains("--cpuset-cpus"), "{line}");
         assert!(line.ends_with(" shop:1 serve 0.0.0.0:80"), "{line}");
     }

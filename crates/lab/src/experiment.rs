@@ -212,6 +212,15 @@ impl Experiment {
         Ok(Self::parse_in((&stem, &source), folder, catalog, imported)?)
     }
 
+    /// Contract of the experiment of this name, or in this file.
+    ///
+    /// # Errors
+    /// When there is none, or its file cannot be read.
+    pub fn contract(name: &str) -> Result<Contract, ExperimentError> {
+        let file: ExperimentFile = locate(name)?.source.parse()?;
+        Ok(*file.contract.get_ref())
+    }
+
     /// Reads an experiment and checks it against the catalog.
     ///
     /// # Errors
@@ -309,8 +318,11 @@ impl Experiment {
     /// Placement of server, generator and upstream on this process's CPUs.
     pub fn placement(&self) -> Placement {
         let placement = (self.placement).of(&Topology::here(), self.upstream.is_some());
-        let needs = |entrant: &Entrant| !entrant.server.manifest.services.is_empty();
-        match !self.contract.services().is_empty() || self.entrants.iter().any(needs) {
+        let needs = |entrant: &Entrant| {
+            let manifest = &entrant.server.manifest;
+            !manifest.services(entrant.contract).is_empty()
+        };
+        match self.entrants.iter().any(needs) {
             true => placement.with_services(),
             false => placement,
         }

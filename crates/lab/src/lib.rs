@@ -15,6 +15,7 @@ pub mod calibration;
 mod canary;
 pub mod capacity;
 pub mod catalog;
+pub mod checkout;
 pub mod container;
 pub mod contract;
 pub mod duel;

@@ -1,6 +1,10 @@
 //! `server.toml`: what a server is, how it is built and how it is started.
 
+mod services;
+
+use crate::container::ImageBuild;
 use crate::contract::Contract;
+use crate::contract::parts::Parts;
 use crate::service::ServiceSpecs;
 use crate::source::{Mistake, Source};
 use prony_record::load::Protocol;
@@ -33,6 +37,10 @@ pub struct Manifest {
     /// otherwise.
     #[serde(default = "only_plain")]
     pub speaks: Vec<Protocol>,
+    /// Parts of its contract that it keeps, each with the beginning of its requests' targets there, such as
+    /// `queries = "/dbs?queries="`. Absent: all parts, where the contract has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Parts>,
     /// Concurrency model, in a few words.
     #[serde(deserialize_with = "inert::read_line")]
     pub model: String,
@@ -59,7 +67,15 @@ pub struct Manifest {
     /// A shell command that is run before each start, in the folder and with the variables of the server.
     #[serde(default)]
     pub prepare: Option<String>,
-    /// The command line that starts it, split as a shell would; no shell runs it.
+    /// Container image that is built of its folder, and in which it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageBuild>,
+    /// Port on which it always listens, if it cannot be told another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub port: Option<u16>,
+    /// The command line that starts it, split as a shell would; no shell runs it. With an image, it runs in the container;
+    /// empty: what the image says.
     pub run: String,
     /// A shell command that is run after each end, in the same way.
     #[serde(default)]
@@ -223,7 +239,8 @@ impl Manifest {
             services: this.known_services(),
             ..Fill::default()
         };
-        if let Err(error) = command(&this.run, &with) {
+        let by_image = this.image.is_some() && this.run.is_empty();
+        if let (false, Err(error)) = (by_image, command(&this.run, &with)) {
             return wrong_key("run", error.to_string());
         }
         let install = this.dependencies.as_ref().map(|wanted| &wanted.install);
@@ -245,6 +262,21 @@ impl Manifest {
                 "speaks",
                 "this is for contracts of HTTP, and it keeps none of them".into(),
             );
+        }
+        for (part, path) in this.parts.iter().flatten() {
+            let parts = || this.contracts.iter().flat_map(|contract| contract.parts());
+            if parts().all(|known| known.name != part) {
+                let list: Vec<&str> = parts().map(|known| known.name).collect();
+                let label = match list.as_slice() {
+                    [] => "its contracts have no parts".to_owned(),
+                    list => format!("no part of its contract; they are {}", list.join(", ")),
+                };
+                return wrong_key("parts", format!("{part}: {label}"));
+            }
+            if !is_target(path) {
+                let label = "a path is expected, from its / on and without spaces";
+                return wrong_key("parts", format!("{part}: {label}"));
+            }
         }
         let steps = || {
             let of = |contract: &Contract| contract.steps(&this.speaks);
@@ -270,16 +302,6 @@ impl Manifest {
             true => &self.speaks,
             false => &[Protocol::Plain],
         }
-    }
-
-    /// Names of its services and of those of its contracts, with no URLs yet.
-    pub fn known_services(&self) -> BTreeMap<String, String> {
-        let contracts = self.contracts.iter().flat_map(|it| it.services());
-        let names = contracts.map(|(name, _)| name);
-        names
-            .chain(self.services.keys().cloned())
-            .map(|name| (name, String::new()))
-            .collect()
     }
 
     /// How long it may be idle before it answers.
@@ -308,6 +330,12 @@ impl Manifest {
             .filter(|program| !on_path(program))
             .collect()
     }
+}
+
+/// Can requests begin with it: a path, perhaps with a query?
+pub(crate) fn is_target(text: &str) -> bool {
+    let unfit = |c: char| c.is_whitespace() || c.is_control();
+    text.starts_with('/') && !text.contains(unfit)
 }
 
 /// Is there a program of this name in a folder of the PATH?
@@ -462,6 +490,12 @@ start_timeout = "30s"
                 "expected_failures = { half-closed = \"why\" }",
                 "line 9",
                 "no step of its verification; they are first-message,",
+            ),
+            (
+                "start_timeout = \"30s\"",
+                "parts = { json = \"/j\" }",
+                "line 9",
+                "its contracts have no parts",
             ),
             ("'{port}'", "'{port}", "line 7", "a quote is not closed"),
             ("30s", "30 parsecs", "line 9", "is not a duration"),

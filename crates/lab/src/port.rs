@@ -41,6 +41,19 @@ impl Port {
             })
     }
 
+    /// Reserves this port.
+    ///
+    /// # Errors
+    /// When another program has it.
+    pub fn fixed(number: u16) -> io::Result<Self> {
+        Self::of(number).ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::AddrInUse,
+                format!("port {number} is in use: end the program that listens on it"),
+            )
+        })
+    }
+
     /// Reserves this port; None: another program has it.
     fn of(number: u16) -> Option<Self> {
         let name = UnixAddr::from_abstract_name(format!("prony/port/{number}")).ok()?;

@@ -149,7 +149,10 @@ impl RunSession<'_, '_> {
             }
             (self.observer)(Event::Building(&entrant.server.name));
             match self.lab.host.build(&entrant.server) {
-                Ok(built) => all.push(Some(built)),
+                Ok(built) => {
+                    self.lacking(index, &built)?;
+                    all.push(Some(built));
+                }
                 Err(error) => {
                     // A server that is not set up takes no part, which is not its failure.
                     let status = if error.is_missing() {
@@ -173,6 +176,28 @@ impl RunSession<'_, '_> {
             }
         }
         Ok((all, None))
+    }
+
+    /// Records loads for which a server lacks a part of its contract.
+    fn lacking(&mut self, index: usize, built: &Built) -> Result<(), JournalError> {
+        let experiment = self.experiment;
+        let entrant = &experiment.entrants[index];
+        for (load, loaded) in experiment.loads.iter().enumerate() {
+            let Some(part) = entrant
+                .lacking(loaded)
+                .filter(|_| entrant.speaks(&loaded.shape))
+            else {
+                continue;
+            };
+            let cell = Cell {
+                entrant: index,
+                load,
+            };
+            let header = self.header(0, cell, entrant, &built.version);
+            let failure = Failure::new(Step::Verify, format!("has no {part}"));
+            self.failed(&header, entrant, TrialStatus::Skipped, failure)?;
+        }
+        Ok(())
     }
 
     /// One trial.

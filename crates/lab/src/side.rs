@@ -239,9 +239,7 @@ impl Candidate<'_> {
     /// Services that it needs: those of the contract and its own, by name.
     #[must_use]
     pub fn services(&self) -> ServiceSpecs {
-        let mut all = self.contract.services();
-        all.extend(self.server.manifest.services.clone());
-        all
+        self.server.manifest.services(self.contract)
     }
 
     /// Steps of the verification that its stack cannot pass, with the reason.

@@ -1,6 +1,7 @@
 //! Requests that a server gets, and what is a right response to them.
 
 use crate::contract::Contract;
+use crate::contract::parts::Routes;
 use crate::get::Get;
 use crate::grpc::Rpc;
 use crate::requests::verify::RequestFile;
@@ -100,6 +101,8 @@ pub struct Endpoint<'a> {
     pub tls: bool,
     /// How HTTP/2, or HTTP/3, is spoken; none: HTTP/1.1 is.
     pub http2: Option<HttpStreams>,
+    /// Parts of a contract that the server keeps, and where; none: all of them, where the contract has them.
+    pub routes: Option<Routes<'a>>,
 }
 
 impl Endpoint<'_> {
@@ -108,6 +111,9 @@ impl Endpoint<'_> {
     /// # Errors
     /// When it has a field that HTTP/2 has no place for, in words.
     pub fn mix(&self, mut mix: Mix) -> Result<Mix, String> {
+        if let Some(routes) = self.routes {
+            mix = routes.mix(mix);
+        }
         if let Some(HttpStreams { window, http3 }) = self.http2 {
             let how = MixStreams {
                 window,

@@ -173,7 +173,8 @@ pub struct FailureReport {
     pub load: String,
     /// The round, 1-based; null when the server took part in none.
     pub round: Option<u32>,
-    /// The server was left out, which is not a failure: its toolchain is not on this machine.
+    /// The server was left out, which is not a failure: its toolchain is not on this machine, or, with the step
+    /// `verify`, it does not have what the load requests.
     pub skipped: bool,
     /// The step at which it failed; null where it is not known.
     pub step: Option<Step>,
@@ -193,6 +194,18 @@ pub struct RaisedCheck {
 }
 
 impl FailureReport {
+    /// The server is not set up on the machine.
+    #[must_use]
+    pub fn is_not_set_up(&self) -> bool {
+        self.skipped && !self.is_lacking()
+    }
+
+    /// The server does not have the part of its contract that the load requests.
+    #[must_use]
+    pub fn is_lacking(&self) -> bool {
+        self.skipped && self.step == Some(Step::Verify)
+    }
+
     /// A trial that failed, or that was not tried.
     #[must_use]
     pub fn of(trial: &Trial) -> Self {

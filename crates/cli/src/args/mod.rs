@@ -199,7 +199,7 @@ pub struct Places {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     #[command(visible_alias = "compare")]
     Duel(Box<Duel>),
     Capacity(Box<Capacity>),

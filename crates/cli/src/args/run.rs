@@ -25,6 +25,7 @@ use std::path::PathBuf;
     prony run weather --load 'c64 t8' --only finagle\n  \
     prony run http-echo --only node --protocol plain,tls  # TLS\n  \
     prony run quickstart --why                    # docs/why.md\n  \
+    prony run techempower --from FrameworkBenchmarks --only gin,axum\n  \
     prony run weather --server-host gw --upstream-host up --client-host gen\n  \
     salloc -N16 prony run tcp-echo --shard-rounds slurm   # 16 nodes at once")]
 pub struct RunArgs {
@@ -39,6 +40,16 @@ pub struct RunArgs {
     /// As `name` or `name@workers`, separated by commas; may be repeated.
     #[arg(long, value_name = "SERVER", value_delimiter = ',', add = ArgValueCandidates::new(complete::servers))]
     pub only: Vec<String>,
+    /// Take the servers from this checkout of a suite
+    ///
+    /// For techempower a checkout of TechEmpower/FrameworkBenchmarks, for arena one of
+    /// MDA2AV/HttpArena (docs/from-a-suite.md). --only names its entries, and servers of the
+    /// catalog. Images are built and run by podman or Docker.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["shard_rounds", "server_host"])]
+    pub from: Option<PathBuf>,
+    /// Program that runs images [default: podman, else docker]
+    #[arg(long, value_name = "PROGRAM", requires = "from")]
+    pub container_engine: Option<String>,
     /// Only this load, as reports label it
     ///
     /// `c64 t8`, or a load's name; may be repeated.

@@ -108,6 +108,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
         &[
             "rounds",
             "only",
+            "from",
             "load",
             "quick",
             "warmup",

@@ -2,6 +2,7 @@
 
 mod adapt;
 mod display;
+mod from;
 mod why;
 
 use super::rounds::keep;
@@ -29,7 +30,10 @@ use serde_json::json;
 use std::sync::Arc;
 
 pub fn main(places: &Places, args: &RunArgs) -> Result<CommandEnd> {
-    let catalog = places.catalog()?;
+    let catalog = match &args.from {
+        Some(folder) => from::catalog(places, folder, args)?,
+        None => places.catalog()?,
+    };
     let mut experiment =
         Experiment::find(&args.experiment, &catalog, &|name| places.imported(name))?;
     adapt(&mut experiment, args)?;

@@ -131,6 +131,47 @@ fn two_images_are_compared() {
     assert!(unknown.stderr.contains("podman pull"), "{unknown}");
 }
 
+/// Answers two of the contract's tests on port 18080, each connection in a separate process.
+const ENTRY: &str = include_str!("images/entry.c");
+
+#[test]
+#[ignore = "scripts/campaign compat: needs podman"]
+fn an_entry_of_a_suite_is_built_and_run() {
+    let Some(podman) = Podman::new() else {
+        return;
+    };
+    let folder = "suite/frameworks/C/entry";
+    let test =
+        r#"{"json_url": "/json", "plaintext_url": "/text", "port": 18080, "database": "None"}"#;
+    for (name, text) in [
+        ("entry.c", ENTRY),
+        (
+            "entry.dockerfile",
+            "FROM scratch\nCOPY entry /entry\nENTRYPOINT [\"/entry\"]\n",
+        ),
+        (
+            "benchmark_config.json",
+            &format!(r#"{{"framework": "entry", "tests": [{{"default": {test}}}]}}"#),
+        ),
+    ] {
+        podman.place.file(&format!("{folder}/{name}"), text);
+    }
+    let cc = ["-O2", "-static", "-o", "entry", "entry.c"];
+    let folder = podman.place.path().join(folder);
+    let built = Command::new("cc").args(cc).current_dir(folder).status();
+    assert!(built.unwrap().success());
+    let line = ["run", "techempower", "--from", "suite", "--only", "entry"];
+    let short = ["--quick", "--load", "json", "--load", "plaintext", "--json"];
+    let done = podman.prony(&[&line[..], &short].concat()).with(0).json();
+    let cells = done["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2, "{done}");
+    for cell in cells {
+        assert_eq!(cell["verified"], true, "{done}");
+    }
+    let left = podman.podman(&["ps", "--all", "--quiet"]);
+    assert_eq!(String::from_utf8_lossy(&left.stdout), "", "{done}");
+}
+
 #[test]
 fn an_engine_that_is_not_there_is_told() {
     let place = Place::new();

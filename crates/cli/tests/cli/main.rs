@@ -20,6 +20,7 @@ mod echo_client;
 mod experiment;
 mod failing;
 mod first_byte;
+mod from_a_suite;
 mod gates;
 mod generated_code;
 mod grpc;

@@ -34,6 +34,9 @@ pub enum BuildError {
         /// The packages.
         packages: Vec<String>,
     },
+    /// The container engine does not work.
+    #[error("{0}")]
+    Engine(String),
     /// A command failed.
     #[error("`{command}` failed ({status})")]
     Command {

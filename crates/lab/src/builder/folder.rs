@@ -37,7 +37,12 @@ pub(super) fn fingerprint(
     };
     for path in files(folder)?.iter().filter(|path| counts(path)) {
         add(path.as_os_str().as_encoded_bytes());
-        add(&fs::read(folder.join(path))?);
+        let path = folder.join(path);
+        // A link may lead to a folder, or nowhere.
+        match fs::read_link(&path) {
+            Ok(target) if !path.is_file() => add(target.as_os_str().as_encoded_bytes()),
+            _ => add(&fs::read(path)?),
+        }
     }
     for text in also {
         add(text.as_bytes());

@@ -1,5 +1,6 @@
 //! One verification of a server, and what a load of it says.
 
+use super::parts::Routes;
 use super::wire::{Bounds, Fault, Patience};
 use super::{
     Contract, Depth, Fixture, LIMIT_TRIES, PassedStep, SILENCE_LIMIT, Verified, Violation, Visit,
@@ -25,6 +26,7 @@ pub struct Inspection<'a> {
     bounds: Bounds,
     known: Option<&'a BTreeMap<String, String>>,
     way: Option<HttpEndpoint<'a>>,
+    pub(super) routes: Option<Routes<'a>>,
 }
 
 /// How a server is reached.
@@ -51,6 +53,7 @@ impl<'a> Inspection<'a> {
             bounds: Bounds::of_silence(SILENCE_LIMIT),
             known: None,
             way: None,
+            routes: None,
         }
     }
 
@@ -101,6 +104,9 @@ impl<'a> Inspection<'a> {
         for act in contract.acts(visit.way.over) {
             let reason = self.known.and_then(|known| known.get(act.name));
             if self.depth < act.from || (reason.is_some() && self.depth < Depth::Thorough) {
+                continue;
+            }
+            if self.routes.is_some_and(|routes| routes.lacks(act.name)) {
                 continue;
             }
             let of_database = techempower::is_of_database(act) || arena::is_of_database(act);
@@ -174,8 +180,8 @@ impl<'a> Inspection<'a> {
             Contract::WeatherUpstream => weather_upstream::exchanges(host),
             Contract::GrpcEcho => return Ok(grpc_echo::dialogue(&mut visit)),
             Contract::Http => any_http::exchanges(host),
-            Contract::Techempower => techempower::exchanges(host),
-            Contract::Arena => arena::exchanges(host),
+            Contract::Techempower => techempower::exchanges(&visit),
+            Contract::Arena => arena::exchanges(&visit),
         };
         Ok(visit.way.dialogue(exchanges, keepalive))
     }
@@ -201,6 +207,7 @@ impl<'a> Inspection<'a> {
             }),
             fixture,
             known: self.known,
+            routes: self.routes,
             depth: self.depth,
             rng: Xoshiro256PlusPlus::seed_from_u64(self.seed),
             patience: Patience::new(self.bounds),

@@ -25,6 +25,7 @@ mod inspection;
 mod over_h2;
 mod over_h3;
 mod over_tls;
+pub mod parts;
 mod static_file;
 mod step;
 mod tcp_echo;
@@ -54,6 +55,7 @@ pub use grpc_echo::PROTO as GRPC_ECHO;
 use http::Case;
 use inspection::Exchange;
 pub use inspection::{HttpEndpoint, Inspection, Wanted};
+use parts::{Part, Routes};
 use prony_record::load::Protocol;
 use step::Act;
 pub use step::{PassedStep, Verified, Violation};
@@ -199,6 +201,23 @@ impl Contract {
         names.into_iter()
     }
 
+    /// Parts that servers may lack; empty: a server keeps all of it.
+    #[must_use]
+    pub const fn parts(self) -> &'static [Part] {
+        match self {
+            Self::Techempower => techempower::PARTS,
+            Self::Arena => arena::PARTS,
+            _ => &[],
+        }
+    }
+
+    /// Names of the steps over HTTP/1.1 that ask the server's database.
+    pub fn steps_of_database(self) -> impl Iterator<Item = &'static str> {
+        let of_database =
+            |act: &&Act| techempower::is_of_database(act) || arena::is_of_database(act);
+        self.script().iter().filter(of_database).map(|act| act.name)
+    }
+
     /// The steps of a verification over this.
     fn acts(self, over: Protocol) -> impl Iterator<Item = &'static Act> {
         // What is no HTTP is verified in its own way alone.
@@ -328,6 +347,8 @@ struct Visit<'a> {
     way: HttpEndpoint<'a>,
     fixture: &'a Fixture,
     known: Option<&'a BTreeMap<String, String>>,
+    /// None: the server keeps all parts.
+    routes: Option<Routes<'a>>,
     depth: Depth,
     rng: Xoshiro256PlusPlus,
     patience: Patience,

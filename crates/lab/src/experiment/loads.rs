@@ -109,9 +109,11 @@ pub(super) fn read(
 mod tests {
     use super::*;
     use crate::catalog::Catalog;
+    use crate::contract::parts::Routes;
     use crate::experiment::Experiment;
     use crate::requests::ServerFacts;
     use crate::requests::verify::SendMode;
+    use prony_engine::protocol::mix::Piece;
     use std::fs;
     use std::path::{Path, PathBuf};
 
@@ -172,6 +174,31 @@ mod tests {
             .speak(&[prony_record::load::Protocol::Plain])
             .unwrap();
         assert!(spoken.loads[1].requests.is_some() && spoken.loads[2].requests.is_none());
+    }
+
+    #[test]
+    fn a_load_needs_the_part_that_it_requests() {
+        let text = fs::read_to_string(experiments().join("techempower.toml")).unwrap();
+        let experiment = parse(&text).unwrap();
+        let own = |target: &str| format!("/own{target}");
+        let contract = Contract::Techempower;
+        let kept = contract.parts().iter();
+        let kept = kept.map(|it| (it.name.to_owned(), own(it.path))).collect();
+        let mut needed = Vec::new();
+        for load in &experiment.loads {
+            let asked = load.requests.as_ref().unwrap();
+            needed.extend(contract.parts_of(Some(&asked.mix)).iter().map(|it| it.name));
+            let mix = Routes::new(contract, &kept).mix(asked.mix.clone());
+            let text = |piece: &Piece| match piece {
+                Piece::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                _ => String::new(),
+            };
+            let path: String = mix.requests[0].path.iter().map(text).collect();
+            assert!(path.starts_with("/own/"), "{path}");
+        }
+        let all: Vec<&str> = contract.parts().iter().map(|it| it.name).collect();
+        assert_eq!(needed, all);
+        assert_eq!(contract.parts_of(None)[0].name, "plaintext");
     }
 
     #[test]

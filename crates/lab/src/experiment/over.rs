@@ -1,4 +1,4 @@
-//! HTTP variants of an experiment's loads, and the servers that take part in them.
+//! HTTP variants and parts of contracts that an experiment's loads need, and the servers that take part in them.
 
 use super::{Cell, Entrant, Experiment, ExperimentLoad};
 use crate::contract::Contract;
@@ -15,6 +15,21 @@ pub(super) enum Unspoken {
 }
 
 impl Entrant {
+    /// Can it be loaded like this, with these requests?
+    fn takes(&self, load: &ExperimentLoad) -> bool {
+        self.speaks(&load.shape) && self.lacking(load).is_none()
+    }
+
+    /// Part of its contract that the load needs and it does not keep.
+    #[must_use]
+    pub fn lacking(&self, load: &ExperimentLoad) -> Option<&'static str> {
+        let kept = self.server.manifest.parts.as_ref()?;
+        let requests = load.requests.as_ref().map(|asked| &asked.mix);
+        let needed = self.contract.parts_of(requests).into_iter();
+        let mut names = needed.map(|part| part.name);
+        names.find(|name| !kept.contains_key(*name))
+    }
+
     /// Can it be loaded like this?
     #[must_use]
     pub fn speaks(&self, load: &Load) -> bool {
@@ -60,13 +75,12 @@ fn list(over: &[Protocol]) -> String {
 }
 
 impl Experiment {
-    /// Every entrant under every load that it speaks.
+    /// Every entrant under every load that it speaks and whose requests it has.
     #[must_use]
     pub fn cells(&self) -> Vec<Cell> {
         let of = |load: usize| {
-            let speaks =
-                move |&entrant: &usize| self.entrants[entrant].speaks(&self.loads[load].shape);
-            let all = (0..self.entrants.len()).filter(speaks);
+            let takes = move |&entrant: &usize| self.entrants[entrant].takes(&self.loads[load]);
+            let all = (0..self.entrants.len()).filter(takes);
             all.map(move |entrant| Cell { entrant, load })
         };
         (0..self.loads.len()).flat_map(of).collect()

@@ -71,6 +71,7 @@ impl AttachedServer {
             fixture: &self.fixture,
             as_given: self.running.as_given.as_deref(),
             expected_failures: None,
+            parts: None,
         }
     }
 }

@@ -5,6 +5,7 @@ use super::spawned::{ServerEndpoint, SpawnedServer};
 use super::{Host, Started, Watched, Watcher};
 use crate::builder::{BuildError, Builder, Built};
 use crate::catalog::Server;
+use crate::container::Container;
 use crate::contract::{Depth, Fixture, Verified};
 use crate::hook::{AtEnd, Hook};
 use crate::interrupt::Interrupt;
@@ -123,6 +124,10 @@ impl LocalHost {
         // descriptors be taken for the server's fault.
         descriptors::reserve(VERIFIER_CONNECTIONS * if over.is_tls() { THROUGH_RELAY } else { 1 })
             .map_err(|error| cannot(&error))?;
+        let at = match (at.port(), server.manifest.port) {
+            (0, Some(fixed)) => SocketAddr::new(at.ip(), fixed),
+            _ => at,
+        };
         let (addr, port) = address(at)?;
         let place = ServerEndpoint::new(addr, (over, key), &self.scratch)
             .map_err(|error| cannot(&error))?;
@@ -162,7 +167,9 @@ impl LocalHost {
             services: services.connected().placeholders.clone(),
             ..Fill::default()
         };
-        let line = command(&server.manifest.run, &with).map_err(started)?;
+        let container = built.container.as_ref();
+        let run = container.map_or(server.manifest.run.as_str(), Container::line);
+        let line = command(run, &with).map_err(started)?;
         // With the names of services: their URLs have passwords, and differ from start to start.
         let shown = Fill {
             services: with
@@ -172,7 +179,7 @@ impl LocalHost {
                 .collect(),
             ..with.clone()
         };
-        let shown = command(&server.manifest.run, &shown).map_err(started)?;
+        let shown = command(run, &shown).map_err(started)?;
         let mut env = BTreeMap::new();
         for (name, value) in &server.manifest.env {
             env.insert(name.clone(), fill(value, &with).map_err(started)?);
@@ -197,7 +204,7 @@ impl LocalHost {
         if let Some(prepare) = server.manifest.prepare.as_ref().map(hook) {
             prepare.run().map_err(|error| cannot(&error))?;
         }
-        let container = built.container.as_ref().map(|it| it.on(addr.port()));
+        let container = container.map(|it| it.on(addr.port()));
         let begun = Instant::now();
         let mut process = Process::start(&self.prony, &launch)
             .map_err(|error| Failure::new(Step::Start, format!("`{}`: {error}", line.join(" "))))?;
@@ -226,6 +233,7 @@ impl LocalHost {
             ready,
             fixture,
             expected_failures: who.expected_failures().clone(),
+            parts: server.manifest.parts.clone(),
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::VerifySpec;
 use crate::as_given::AsGiven;
+use crate::contract::parts::{Parts, Routes};
 use crate::contract::{Contract, Fixture, HttpEndpoint, Inspection, Wanted};
 use crate::side::{HttpStreams, variant};
 use crate::workload::{Endpoint, Workload};
@@ -30,6 +31,8 @@ pub(super) struct Reached<'a> {
     pub as_given: Option<&'a AsGiven>,
     /// Steps of a contract that its stack cannot pass, with the reason.
     pub expected_failures: Option<&'a BTreeMap<String, String>>,
+    /// Parts of a contract that it keeps; None: all of them.
+    pub parts: Option<&'a Parts>,
 }
 
 impl Reached<'_> {
@@ -50,11 +53,18 @@ impl Reached<'_> {
     }
 
     fn inspection(&self, how: &VerifySpec<'_>) -> Inspection<'_> {
-        let inspection = Inspection::new(how.depth, how.seed).by(self.way(how.http2));
+        let inspection = Inspection::new(how.depth, how.seed)
+            .by(self.way(how.http2))
+            .keeping(self.routes(how));
         match self.expected_failures {
             Some(known) => inspection.knowing(known),
             None => inspection,
         }
+    }
+
+    fn routes(&self, how: &VerifySpec<'_>) -> Option<Routes<'_>> {
+        let contract = how.workload.contract();
+        self.parts.map(|kept| Routes::new(contract, kept))
     }
 
     fn endpoint(&self, how: &VerifySpec<'_>) -> Endpoint<'_> {
@@ -62,6 +72,7 @@ impl Reached<'_> {
             authority: self.authority,
             tls: self.tls.is_some(),
             http2: how.http2,
+            routes: self.routes(how),
         }
     }
 
@@ -145,6 +156,7 @@ mod tests {
             fixture,
             as_given: None,
             expected_failures: None,
+            parts: None,
         }
     }
 

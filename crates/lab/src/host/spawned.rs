@@ -3,6 +3,7 @@
 use super::reached::Reached;
 use super::{Started, VerifySpec};
 use crate::container;
+use crate::contract::parts::{Parts, Routes};
 use crate::contract::{Certificate, Contract, Depth, Fixture, Inspection, Verified, authority};
 use crate::hook::AtEnd;
 use crate::paused::Paused;
@@ -39,6 +40,8 @@ pub struct SpawnedServer {
     pub(super) ready: Duration,
     pub(super) fixture: Fixture,
     pub(super) expected_failures: BTreeMap<String, String>,
+    /// Parts of its contract that it keeps; None: all of them.
+    pub(super) parts: Option<Parts>,
 }
 
 /// Where a server listens, and how it is spoken to there.
@@ -176,6 +179,7 @@ impl SpawnedServer {
         Inspection::new(depth, seed)
             .knowing(&self.expected_failures)
             .by(reached.way(None))
+            .keeping(self.parts.as_ref().map(|kept| Routes::new(contract, kept)))
             .of(contract, self.place.plain(), &self.fixture)
             .map_err(|violation| self.failure(step, violation.to_string()))
     }
@@ -190,6 +194,7 @@ impl SpawnedServer {
             fixture: &self.fixture,
             as_given: None,
             expected_failures: Some(&self.expected_failures),
+            parts: self.parts.as_ref(),
         }
     }
 

@@ -54,7 +54,7 @@ struct Desk<'d> {
 /// The run's journal. A server that is not set up on several rigs is noted once.
 struct Ledger<'d> {
     journal: &'d mut (dyn Journal + Send),
-    skipped: HashSet<String>,
+    skipped: HashSet<(String, String)>,
 }
 
 /// The journal, as each rig has it.
@@ -64,7 +64,9 @@ impl Journal for SharedJournal<'_, '_> {
     fn add(&mut self, recording: &Recording) -> Result<(), JournalError> {
         let mut ledger = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let trial = &recording.trial;
-        if trial.status == TrialStatus::Skipped && !ledger.skipped.insert(trial.label()) {
+        if trial.status == TrialStatus::Skipped
+            && !ledger.skipped.insert((trial.label(), trial.cell.clone()))
+        {
             return Ok(());
         }
         ledger.journal.add(recording)

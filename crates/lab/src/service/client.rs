@@ -1,7 +1,7 @@
 //! A client of a running PostgreSQL: `psql`, which every installation has.
 
 use super::database::{Counts, Database, DatabaseAt};
-use super::postgres::{self, COUNTER, SERVER, STATISTICS, WATCHER};
+use super::postgres::{self, COUNTER, STATISTICS, WATCHER};
 use crate::supervisor::wait_for;
 use prony_record::{Failure, Step};
 use std::io::{Read, Write};
@@ -57,9 +57,18 @@ impl PostgresClient {
 
     pub(super) fn url(&self) -> String {
         let DatabaseAt {
-            address, password, ..
+            address,
+            login,
+            password,
+            ..
         } = &self.at;
-        format!("postgres://{SERVER}:{password}@{address}/{SERVER}")
+        let (user, database) = (&login.user, &login.database);
+        format!("postgres://{user}:{password}@{address}/{database}")
+    }
+
+    /// Name of the server's database.
+    pub(super) fn database(&self) -> &str {
+        &self.at.login.database
     }
 
     /// Variables by which servers and PostgreSQL's own library find it.
@@ -69,9 +78,9 @@ impl PostgresClient {
             ("DATABASE_URL", self.url()),
             ("PGHOST", address.ip().to_string()),
             ("PGPORT", address.port().to_string()),
-            ("PGUSER", SERVER.into()),
+            ("PGUSER", self.at.login.user.clone()),
             ("PGPASSWORD", self.at.password.clone()),
-            ("PGDATABASE", SERVER.into()),
+            ("PGDATABASE", self.at.login.database.clone()),
         ]
     }
 
@@ -141,7 +150,7 @@ impl PostgresClient {
 
 impl Database for PostgresClient {
     fn query(&self, sql: &str) -> Result<Vec<Vec<String>>, String> {
-        self.ask_in(&self.application, SERVER, sql)
+        self.ask_in(&self.application, self.database(), sql)
     }
 
     fn close(&self) {
@@ -160,9 +169,11 @@ impl Database for PostgresClient {
             |what: &str| format!("coalesce(sum({what}) filter (where query !~* {NOT_WORK}), 0)");
         let sql = format!(
             "select {}, {}, (1e9 * extract(epoch from clock_timestamp()))::bigint from {COUNTER} s join pg_database d on d.oid = s.dbid join pg_roles r on r.oid = s.userid \
-             where datname = '{SERVER}' and rolname = '{SERVER}'",
+             where datname = '{}' and rolname = '{}'",
             sum("calls"),
             sum("rows"),
+            self.at.login.database,
+            self.at.login.user,
         );
         let rows = self.ask(&sql)?;
         let row = rows.first().map_or(&[][..], Vec::as_slice);

@@ -1,5 +1,6 @@
 //! A database, as a verification sees it.
 
+use super::postgres::Login;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::net::SocketAddr;
@@ -29,6 +30,8 @@ pub trait Database: Debug + Send + Sync {
 pub struct DatabaseAt {
     /// Where it listens.
     pub(super) address: SocketAddr,
+    /// Role and database of the server.
+    pub(super) login: Login,
     /// Password of its roles.
     pub(super) password: String,
     /// Statements are counted.

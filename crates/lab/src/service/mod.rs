@@ -5,6 +5,7 @@ mod client;
 pub mod database;
 mod postgres;
 mod redis;
+mod spec;
 mod template;
 
 use crate::interrupt::Interrupt;
@@ -20,12 +21,12 @@ use database::{Database, DatabaseAt};
 use prony_record::{Failure, Step};
 use rand::RngExt;
 use rand::distr::Alphanumeric;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub use spec::ServiceSpec;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,25 +35,6 @@ use std::time::Duration;
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// Characters of a password.
 const PASSWORD: usize = 24;
-
-/// A service that a server needs. `postgres`, `redis` and `valkey` are known by their names; any other has a command.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ServiceSpec {
-    /// File with its content: SQL for postgres, a command per line for redis.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<PathBuf>,
-    /// The same as text, instead of a file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed_text: Option<String>,
-    /// Command line that starts it, with `{port}` where the port goes, and `{host}` where the address goes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    /// How it shows that it is ready: `tcp` accepts a connection (unless said otherwise), `http:/PATH` answers with a
-    /// status below 400, and anything else is a shell command that succeeds; PORT and HOST are set.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ready: Option<String>,
-}
 
 /// Services of a server, by name.
 pub type ServiceSpecs = BTreeMap<String, ServiceSpec>;
@@ -72,49 +54,6 @@ impl Kind {
             "redis" | "valkey" => Self::Redis,
             _ => Self::Command,
         }
-    }
-}
-
-impl ServiceSpec {
-    /// Checks it under this name, and reads its file, which is seen from `folder`.
-    ///
-    /// # Errors
-    /// What is not right, in words.
-    pub fn read(mut self, name: &str, folder: &Path) -> Result<Self, String> {
-        let taken =
-            |name: &str| crate::manifest::fill(&format!("{{{name}}}"), &Fill::default()).is_ok();
-        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_lowercase()) || taken(name) {
-            return Err(format!(
-                "{name:?} is no name of a service: small letters, and no other placeholder's name"
-            ));
-        }
-        match (Kind::named(name), &self.command) {
-            (Kind::Command, None) => {
-                return Err(format!(
-                    "service {name} needs a command line that starts it; postgres, redis and valkey are known"
-                ));
-            }
-            (Kind::Command, Some(line)) => {
-                if self.seed.is_some() || self.seed_text.is_some() {
-                    return Err(format!("service {name} has a command: it takes no seed"));
-                }
-                command(line, &Fill::default()).map_err(|error| error.to_string())?;
-            }
-            (_, Some(_)) => return Err(format!("{name} is started by prony: it takes no command")),
-            (_, None) if self.ready.is_some() => {
-                return Err(format!("{name} is known to be ready by itself"));
-            }
-            (_, None) => {}
-        }
-        if let Some(file) = self.seed.take() {
-            if self.seed_text.is_some() {
-                return Err(format!("service {name}: either a file or a text"));
-            }
-            let path = folder.join(&file);
-            let text = std::fs::read_to_string(&path);
-            self.seed_text = Some(text.map_err(|error| format!("{}: {error}", path.display()))?);
-        }
-        Ok(self)
     }
 }
 
@@ -350,14 +289,20 @@ impl Services {
     }
 
     fn add(&mut self, name: &str, spec: &ServiceSpec, site: Site<'_>) -> Result<(), Failure> {
-        let port = Port::free().map_err(|error| Failure::new(Step::Start, error.to_string()))?;
+        let port = match spec.port {
+            Some(number) => Port::fixed(number),
+            None => Port::free(),
+        };
+        let port = port.map_err(|error| Failure::new(Step::Start, error.to_string()))?;
         let place = Place {
             site,
             port: port.number(),
         };
         let seed = spec.seed_text.as_deref().unwrap_or("");
         let served = match Kind::named(name) {
-            Kind::Postgres => postgres::Postgres::find()?.start(seed, &place)?,
+            Kind::Postgres => {
+                postgres::Postgres::find()?.start(seed, postgres::Login::of(spec), &place)?
+            }
             Kind::Redis => redis::Redis::find(name)?.start(seed, &place)?,
             Kind::Command => by_command(spec, &place)?,
         };
@@ -464,51 +409,4 @@ fn by_command(spec: &ServiceSpec, place: &Place<'_>) -> Result<ServedBy, Failure
         process: place.launch(&words, &log, place.site.folder, &ready)?,
         scratch,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(name: &str, spec: ServiceSpec) -> Result<ServiceSpec, String> {
-        spec.read(name, Path::new("."))
-    }
-
-    #[test]
-    fn a_service_that_is_not_known_needs_a_command() {
-        let plain = ServiceSpec::default;
-        let by = |line: &str| ServiceSpec {
-            command: Some(line.into()),
-            ..ServiceSpec::default()
-        };
-        assert!(read("postgres", plain()).is_ok());
-        assert!(read("valkey", plain()).is_ok());
-        assert!(read("queue", by("./queue {port}")).is_ok());
-        for (name, spec, why) in [
-            ("queue", plain(), "needs a command line"),
-            ("postgres", by("x"), "takes no command"),
-            ("port", by("x"), "no name of a service"),
-            ("Queue", by("x"), "no name of a service"),
-            ("queue", by("./queue '{port}"), "not a command line"),
-            ("queue", by("./queue {prot}"), "is not a placeholder"),
-        ] {
-            let error = read(name, spec).unwrap_err();
-            assert!(error.contains(why), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_seed_is_read_once() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("a.sql"), "select 1;").unwrap();
-        let seeded = |file: &str| ServiceSpec {
-            seed: Some(file.into()),
-            ..ServiceSpec::default()
-        };
-        let spec = seeded("a.sql").read("postgres", folder.path()).unwrap();
-        assert_eq!(spec.seed_text.as_deref(), Some("select 1;"));
-        assert_eq!(spec.clone().read("postgres", folder.path()), Ok(spec));
-        let error = seeded("b.sql").read("postgres", folder.path()).unwrap_err();
-        assert!(error.contains("b.sql: No such file"), "{error}");
-    }
 }

@@ -3,10 +3,11 @@
 use super::account::Account;
 use super::client::PostgresClient;
 use super::database::{Database, DatabaseAt};
-use super::{Place, Ready, ServedBy, password, template};
+use super::{Place, Ready, ServedBy, ServiceSpec, password, template};
 use crate::manifest::on_path;
 use crate::process::Process;
 use prony_record::{Failure, Step};
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,8 @@ use std::sync::Arc;
 const VERSIONS: std::ops::RangeInclusive<u32> = 13..=18;
 /// Where packages put the programs, a folder per major version.
 const PACKAGED: [&str; 2] = ["/usr/lib/postgresql", "/usr/pgsql-"];
-/// Name of the server's database, and of the role that it logs in as.
-pub(super) const SERVER: &str = "prony";
+/// Name of the server's database, and of the role that it logs in as, unless a specification has others.
+const SERVER: &str = "prony";
 /// Role of whoever asks on prony's behalf, so that the server's statements are told from others.
 pub(super) const WATCHER: &str = "postgres";
 /// Database that every cluster has, with the statistics: the server's is its own.
@@ -33,6 +34,31 @@ const POOL: u32 = 64;
 const RESERVED: u32 = 10;
 /// Rule of logins: whoever reaches it and has the password. Where it listens is said at each start.
 const ACCESS: &str = "host all all all scram-sha-256\n";
+
+/// Role and database of the server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Login {
+    pub user: String,
+    /// None: a random one.
+    password: Option<String>,
+    pub database: String,
+}
+
+impl Login {
+    pub(super) fn of(spec: &ServiceSpec) -> Self {
+        let or_own = |name: &Option<String>| name.clone().unwrap_or_else(|| SERVER.to_owned());
+        Self {
+            user: or_own(&spec.user),
+            password: spec.password.clone(),
+            database: or_own(&spec.database),
+        }
+    }
+
+    fn password(&self) -> String {
+        self.password.clone().unwrap_or_else(password)
+    }
+}
+
 /// Programs of an installed PostgreSQL, and the account that it runs under.
 #[derive(Debug)]
 pub(super) struct Postgres {
@@ -84,17 +110,24 @@ impl Postgres {
     }
 
     /// Starts a cluster with this content, which is made if it has never been before.
-    pub(super) fn start(&self, seed: &str, place: &Place<'_>) -> Result<ServedBy, Failure> {
-        let depends = [&self.version, self.account.name(), ACCESS, seed];
+    pub(super) fn start(
+        &self,
+        seed: &str,
+        login: Login,
+        place: &Place<'_>,
+    ) -> Result<ServedBy, Failure> {
+        let fixed = login.password.as_deref().unwrap_or("");
+        let role = format!("{} {fixed} {}", login.user, login.database);
+        let depends = [&self.version, self.account.name(), ACCESS, &role, seed];
         let template = template::template(place.site.cache, "postgres", &depends, |new| {
-            self.make(new, seed, place)
+            self.make(new, seed, &login, place)
         })?;
         let scratch = template::scratch(&self.account)?;
         let data = scratch.path().join("data");
         template::copy(&template.join("data"), &data)?;
         let password = read(&template.join("password"))?;
         let log = scratch.path().join("log");
-        let client = self.client(place, password);
+        let client = self.client(login, password, place);
         let process = self.run(&data, &log, &client, place)?;
         let url = client.url();
         let settings = settings(&client).map_err(|why| Failure::new(Step::Start, why))?;
@@ -114,11 +147,17 @@ impl Postgres {
     }
 
     /// Makes a cluster, fills it, and puts it into `new`.
-    fn make(&self, new: &Path, seed: &str, place: &Place<'_>) -> Result<(), Failure> {
+    fn make(
+        &self,
+        new: &Path,
+        seed: &str,
+        login: &Login,
+        place: &Place<'_>,
+    ) -> Result<(), Failure> {
         let scratch = template::scratch(&self.account)?;
         let path = |name: &str| scratch.path().join(name);
         let (all, data) = (path("all"), path("all/data"));
-        let password = password();
+        let password = login.password();
         let cannot = |error: std::io::Error| Failure::new(Step::Start, error.to_string());
         fs::create_dir(&all)
             .and_then(|()| self.account.let_through(&all))
@@ -151,9 +190,9 @@ impl Postgres {
             .and_then(|mut file| file.write_all(settings.as_bytes()))
             .and_then(|()| fs::write(data.join("pg_hba.conf"), ACCESS))
             .map_err(cannot)?;
-        let client = self.client(place, password.clone());
+        let client = self.client(login.clone(), password.clone(), place);
         let process = self.run(&data, &path("log"), &client, place)?;
-        self.fill(&client, &password, seed)
+        self.fill(&client, login, &password, seed)
             .map_err(|failure| match failure.output.as_str() {
                 "" => failure.with_output(process.output()),
                 _ => failure,
@@ -167,19 +206,36 @@ impl Postgres {
     }
 
     /// Roles, the server's database and its content.
-    fn fill(&self, client: &PostgresClient, password: &str, seed: &str) -> Result<(), Failure> {
+    fn fill(
+        &self,
+        client: &PostgresClient,
+        login: &Login,
+        password: &str,
+        seed: &str,
+    ) -> Result<(), Failure> {
+        let Login { user, database, .. } = login;
         let begin = format!(
-            "create role {SERVER} login superuser password '{password}';\ncreate database {SERVER} owner {SERVER};"
+            "create role \"{user}\" login superuser password '{password}';\ncreate database \"{database}\" owner \"{user}\";"
         );
         client.script(STATISTICS, WATCHER, &begin)?;
         if self.counter {
             client.script(STATISTICS, WATCHER, &format!("create extension {COUNTER};"))?;
         }
-        client.script(SERVER, SERVER, seed).map_err(|failure| {
+        client.script(database, user, seed).map_err(|failure| {
             Failure::new(failure.step, format!("its seed: {}", failure.message))
         })?;
         // Else they would be done by themselves, during a measurement of some starts and not of others.
-        client.script(SERVER, SERVER, "vacuum (freeze, analyze);\ncheckpoint;")
+        client.script(database, user, "vacuum (freeze, analyze);\ncheckpoint;")
+    }
+
+    fn client(&self, login: Login, password: String, place: &Place<'_>) -> PostgresClient {
+        let at = DatabaseAt {
+            address: place.address(),
+            login,
+            password,
+            counts: self.counter,
+        };
+        PostgresClient::new(psql_in(Some(&self.folder)), at)
     }
 
     /// Starts the cluster in `data` and waits until it answers.
@@ -213,15 +269,6 @@ impl Postgres {
         output(Command::new(&line[0]).args(&line[1..]).current_dir("/"))
     }
 
-    fn client(&self, place: &Place<'_>, password: String) -> PostgresClient {
-        let at = DatabaseAt {
-            address: place.address(),
-            password,
-            counts: self.counter,
-        };
-        PostgresClient::new(psql_in(Some(&self.folder)), at)
-    }
-
     /// Version and settings on which its speed depends.
     fn describe(&self, settings: &[(&str, String)]) -> String {
         let shown = settings
@@ -237,8 +284,9 @@ fn settings(client: &PostgresClient) -> Result<Vec<(&'static str, String)>, Stri
     let names = ["fsync", "synchronous_commit", "shared_buffers", LIMIT];
     let each = names.map(|name| format!("current_setting('{name}')"));
     let sql = format!(
-        "select {}, datcollate from pg_database where datname = '{SERVER}'",
-        each.join(", ")
+        "select {}, datcollate from pg_database where datname = '{}'",
+        each.join(", "),
+        client.database()
     );
     let values = client.ask(&sql)?.into_iter().next();
     let names = names.into_iter().chain(["locale"]);

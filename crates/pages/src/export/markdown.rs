@@ -73,6 +73,9 @@ pub fn markdown(material: &Material) -> String {
             plain(&raised.finding.text)
         );
     }
+    for line in report.lacking() {
+        let _ = writeln!(out, "- not measured: {}", plain(&line));
+    }
     for failure in report.failures.iter().filter(|failure| !failure.skipped) {
         let _ = writeln!(
             out,

@@ -13,8 +13,10 @@ pub(super) fn failures(material: &Material) -> Markup {
     if all.is_empty() {
         return html! {};
     }
-    let (skipped, failed): (Vec<&FailureReport>, Vec<&FailureReport>) =
-        all.iter().partition(|failure| failure.skipped);
+    let only = |kept: fn(&FailureReport) -> bool| -> Vec<&FailureReport> {
+        all.iter().filter(|failure| kept(failure)).collect()
+    };
+    let (missing, failed) = (only(FailureReport::is_not_set_up), only(|it| !it.skipped));
     html! {
         section #failures {
             h2 { "Not measured" }
@@ -32,11 +34,13 @@ pub(super) fn failures(material: &Material) -> Markup {
                     }
                 }
             }
-            @if !skipped.is_empty() {
+            @let lacking = material.report.lacking();
+            @if !lacking.is_empty() { ul { @for line in lacking { li { (line) } } } }
+            @if !missing.is_empty() {
                 @if let Some((what, command)) = material.report.set_up_hint() { p { (what) ": " code { (command) } } }
                 details {
                     summary { "Which, and what they need" }
-                    ul { @for failure in skipped { li { strong { (failure.server) } ": " (failure.message) } } }
+                    ul { @for failure in missing { li { strong { (failure.server) } ": " (failure.message) } } }
                 }
             }
         }

@@ -182,6 +182,26 @@ fn failures_are_told_and_skips_are_not_failures() {
 }
 
 #[test]
+fn loads_that_request_what_a_server_lacks_are_listed_by_server() {
+    let lacking = |load: &str| FailureReport {
+        server: "c".into(),
+        load: load.into(),
+        round: None,
+        skipped: true,
+        step: Some(Step::Verify),
+        message: "has no updates".into(),
+        output: String::new(),
+    };
+    let both = vec![lacking("updates-1"), lacking("updates-20")];
+    let report = report_of(head("a"), &[trial("a", 0, 1.0)], both);
+    assert!(report.complete());
+    let text = report.text(false, UNLIMITED);
+    let line = "not measured: c under updates-1, updates-20: has no updates\n";
+    assert!(text.contains(line), "{text}");
+    assert!(!text.contains("not set up"), "{text}");
+}
+
+#[test]
 fn one_round_is_said_to_prove_nothing() {
     let report = report_of(
         head("a"),

@@ -75,6 +75,7 @@ impl RunReport {
         }
         out += &self.findings_text();
         out += &paragraph(&self.expected_failures());
+        out += &paragraph(&self.not_measured());
         out += &paragraph(&self.failed());
         out += &paragraph(&self.not_set_up(verbose));
         out
@@ -161,12 +162,13 @@ impl RunReport {
         }
         let mut out = String::new();
         for (server, failures) in by_server {
+            let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
             for (step, reason) in failures {
-                let _ = writeln!(
-                    out,
-                    "expected failure of {server}: {step}: {}",
-                    indented(reason)
-                );
+                by_reason.entry(reason).or_default().push(step);
+            }
+            for (reason, steps) in by_reason {
+                let (steps, reason) = (steps.join(", "), indented(reason));
+                let _ = writeln!(out, "expected failure of {server}: {steps}: {reason}");
             }
         }
         out
@@ -197,6 +199,28 @@ impl RunReport {
         out
     }
 
+    /// Servers that were not measured under some loads, which request what they do not have: a line for each, with its
+    /// loads and what it lacks.
+    #[must_use]
+    pub fn lacking(&self) -> Vec<String> {
+        let mut loads: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+        for failure in self.failures.iter().filter(|failure| failure.is_lacking()) {
+            let why = (failure.server.as_str(), failure.message.as_str());
+            loads.entry(why).or_default().push(&failure.load);
+        }
+        let lines = loads.iter().map(|((server, why), loads)| {
+            format!("{server} under {}: {}", loads.join(", "), indented(why))
+        });
+        lines.collect()
+    }
+
+    fn not_measured(&self) -> String {
+        let lines = self.lacking().into_iter();
+        lines
+            .map(|line| format!("not measured: {line}\n"))
+            .collect()
+    }
+
     fn not_set_up(&self, verbose: bool) -> String {
         let mut out = self
             .set_up_hint()
@@ -204,7 +228,11 @@ impl RunReport {
                 format!("{what}: `{command}`\n")
             });
         if verbose {
-            for failure in self.failures.iter().filter(|failure| failure.skipped) {
+            for failure in self
+                .failures
+                .iter()
+                .filter(|failure| failure.is_not_set_up())
+            {
                 let _ = writeln!(out, "  {}: {}", failure.server, indented(&failure.message));
             }
         }
@@ -214,7 +242,10 @@ impl RunReport {
     /// How many servers are not set up, in words, and the command that sets them up; none if all are.
     #[must_use]
     pub fn set_up_hint(&self) -> Option<(String, String)> {
-        let missing = self.failures.iter().filter(|failure| failure.skipped);
+        let missing = self
+            .failures
+            .iter()
+            .filter(|failure| failure.is_not_set_up());
         let what = match missing.count() {
             0 => return None,
             1 => "1 server is not set up".to_owned(),

@@ -48,14 +48,14 @@ pub fn images(args: &Duel) -> Result<Vec<Side>> {
     found
         .iter()
         .map(|image| {
-            let run = engine.run(&image.name, line, listens);
+            let run = engine.run(&image.name, line, listens, &[]);
             let short = &image.id[..image.id.len().min(SHORT)];
             eprintln!("{}: {short}", image.name);
             let mut side = Side::of_command(&image.name, &run, Path::new("/"))
                 .map_err(|error| miette!("{error}"))?;
             if let What::Started { built, .. } = &mut side.what {
                 built.version = format!("image {}", image.id);
-                built.container = Some(engine.container());
+                built.container = Some(engine.container(run));
             }
             Ok(side)
         })

@@ -182,6 +182,7 @@ fn spec(
     sides: &[Side],
 ) -> Result<LoadSpec> {
     spoken(&workload, sides)?;
+    on_own_ports(sides)?;
     Ok(LoadSpec {
         load: shaped(load, protocol_options, &workload, sides)?,
         workload,
@@ -343,6 +344,26 @@ fn spoken(workload: &Workload, sides: &[Side]) -> Result<()> {
                 over,
                 over.phrase(),
                 all.join(", ")
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Sides run at the same time: no two of them can have the same fixed port.
+fn on_own_ports(sides: &[Side]) -> Result<()> {
+    let port = |side: &Side| match &side.what {
+        What::Started { server, .. } => server.manifest.port,
+        What::Running(_) => None,
+    };
+    for (at, side) in sides.iter().enumerate() {
+        let taken = |other: &&Side| port(other).is_some() && port(other) == port(side);
+        if let (Some(other), Some(port)) = (sides[..at].iter().find(taken), port(side)) {
+            return Err(usage!(
+                help = "`prony run` starts one server at a time: name both in an experiment",
+                "{} and {} both listen on port {port} alone, and a duel runs them at the same time",
+                other.name,
+                side.name
             ));
         }
     }

@@ -53,6 +53,10 @@ pub fn adapt(experiment: &mut Experiment, args: &RunArgs) -> Result<()> {
                 experiment.name
             ));
         }
+        if args.from.is_some() {
+            // All servers are named on the command line.
+            experiment.baseline.clone_from(&args.only[0]);
+        }
         let baseline = experiment.baseline.clone();
         experiment.entrants.retain(|entrant| {
             let label = entrant.label();

@@ -16,7 +16,7 @@ pub(super) enum BodyFraming {
 
 /// Asks for `target` on a new connection.
 pub(super) fn get(visit: &Visit<'_>, target: &str) -> Result<HttpAnswer, Fault> {
-    let mut asked = Case::get(target, |_| Ok(())).ask(visit)?;
+    let mut asked = Case::get(visit.target(target), |_| Ok(())).ask(visit)?;
     let answer = asked.answer()?;
     asked.expect_nothing_more()?;
     Ok(answer)
@@ -29,7 +29,7 @@ pub(super) fn get_on(
     target: &str,
     fields: &str,
 ) -> Result<HttpAnswer, Fault> {
-    let case = Case::get(target, |_| Ok(()));
+    let case = Case::get(visit.target(target), |_| Ok(()));
     send(listener, &case.request(visit.way.authority, fields))?;
     listener.answer()
 }
@@ -44,7 +44,7 @@ pub(super) fn json_on(
 ) -> Result<HttpAnswer, Fault> {
     let case = Case {
         method,
-        target: target.to_owned(),
+        target: visit.target(target),
         body: Some(body.to_string().into_bytes()),
         check: Box::new(|_| Ok(())),
     };
@@ -60,7 +60,7 @@ pub(super) fn post(
     body: &[u8],
     framing: BodyFraming,
 ) -> Vec<u8> {
-    let host = visit.way.authority;
+    let (host, target) = (visit.way.authority, visit.target(target));
     let mut bytes = format!(
         "POST {target} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: prony\r\nContent-Type: {media}\r\n"
     )
@@ -91,7 +91,7 @@ pub(super) fn at_once(visit: &Visit<'_>, targets: &[String]) -> Result<Vec<HttpA
     let mut asked = Vec::with_capacity(targets.len());
     for (wire, target) in visit.open_many(targets.len())?.into_iter().zip(targets) {
         let listener = Listener::new(wire);
-        let case = Case::get(target, |_| Ok(()));
+        let case = Case::get(visit.target(target), |_| Ok(()));
         send(&listener, &case.request(visit.way.authority, ""))?;
         asked.push(listener);
     }

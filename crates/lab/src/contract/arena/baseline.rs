@@ -48,7 +48,16 @@ pub(super) const PIPELINED: Act = Act {
 /// A sum that cannot be guessed.
 pub(super) fn case(visit: &mut Visit<'_>) -> Case {
     let (target, sum) = terms(visit);
-    Case::get(target, move |answer| ask::is_text(answer, &sum.to_string()))
+    Case::get(visit.target(&target), move |answer| {
+        ask::is_text(answer, &sum.to_string())
+    })
+}
+
+/// The shortest answer.
+pub(super) fn shortest(visit: &Visit<'_>) -> Case {
+    Case::get(visit.target("/pipeline"), |answer| {
+        ask::is_text(answer, "ok")
+    })
 }
 
 fn terms(visit: &mut Visit<'_>) -> (String, u32) {
@@ -85,7 +94,7 @@ fn pipeline(visit: &mut Visit<'_>) -> Result<(), Fault> {
 
 fn pipelined(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let mut listener = Listener::new(visit.open()?);
-    let case = Case::get("/pipeline", |_| Ok(()));
+    let case = shortest(visit);
     send(
         &listener,
         &case.request(visit.way.authority, "").repeat(IN_FLIGHT),
@@ -93,7 +102,7 @@ fn pipelined(visit: &mut Visit<'_>) -> Result<(), Fault> {
     for number in 1..=IN_FLIGHT {
         listener
             .answer()
-            .and_then(|answer| ask::is_text(&answer, "ok"))
+            .and_then(|answer| (case.check)(&answer))
             .map_err(|fault| {
                 let expected = format!("answer {number} of {IN_FLIGHT}: {}", fault.expected);
                 Fault::new(expected, fault.found)

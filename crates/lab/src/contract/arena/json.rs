@@ -38,7 +38,7 @@ pub(super) fn case(visit: &mut Visit<'_>) -> Case {
         visit.rng.random_range(1..=FACTORS),
     );
     let expected = dataset::answer(visit.fixture.dataset(), count, factor);
-    Case::get(target(count, factor), move |answer| {
+    Case::get(visit.target(&target(count, factor)), move |answer| {
         ask::same(&expected, &ask::json(answer, 200)?)
     })
 }

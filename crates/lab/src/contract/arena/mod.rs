@@ -12,6 +12,7 @@ mod json;
 mod upload;
 
 use super::http::{self, Case};
+use super::parts::Part;
 use super::{Act, Exchange, Visit};
 pub(super) use dataset::{FILE as DATASET_FILE, random as random_dataset};
 use prony_engine::protocol::{Expect, HttpRequest};
@@ -68,6 +69,68 @@ pub(super) const SCRIPT: &[Act] = &[
     counted::CRUD,
 ];
 
+/// A part with its steps.
+const fn part(name: &'static str, path: &'static str, steps: &'static [&'static str]) -> Part {
+    Part {
+        name,
+        path,
+        compressed: false,
+        database: false,
+        steps,
+    }
+}
+
+pub(super) const PARTS: &[Part] = &[
+    part(
+        "baseline",
+        "/baseline11",
+        &[
+            baseline::GET.name,
+            baseline::POST.name,
+            baseline::CHUNKED.name,
+        ],
+    ),
+    part(
+        "pipeline",
+        "/pipeline",
+        &[baseline::PIPELINE.name, baseline::PIPELINED.name],
+    ),
+    part("json", "/json/", &[json::STEP.name]),
+    Part {
+        compressed: true,
+        ..part("json-compressed", "/json/", &[json::COMPRESSED.name])
+    },
+    part("upload", "/upload", &[upload::STEP.name]),
+    Part {
+        database: true,
+        ..part(
+            "async-db",
+            "/async-db",
+            &[
+                async_db::STEP.name,
+                async_db::CLAMPED.name,
+                async_db::NOW.name,
+                counted::ASYNC_DB.name,
+            ],
+        )
+    },
+    Part {
+        database: true,
+        ..part(
+            "crud",
+            "/crud/items",
+            &[
+                crud::READ.name,
+                crud::UPDATE.name,
+                crud::CREATE.name,
+                crud::LIST.name,
+                crud::EXPIRY.name,
+                counted::CRUD.name,
+            ],
+        )
+    },
+];
+
 /// SQL that makes the table of a new database.
 #[must_use]
 pub fn seed() -> &'static str {
@@ -86,14 +149,18 @@ pub(super) fn is_of_http1(act: &Act) -> bool {
 
 /// A sum or JSON, drawn at random.
 pub(super) fn case(visit: &mut Visit<'_>) -> Case {
+    let json = visit.keeps("json") || visit.keeps("json-compressed");
     match visit.rng.random_range(0..2) {
-        0 => baseline::case(visit),
-        _ => json::case(visit),
+        0 if json => json::case(visit),
+        _ if visit.keeps("baseline") => baseline::case(visit),
+        _ if json => json::case(visit),
+        _ => baseline::shortest(visit),
     }
 }
 
 /// Exchange of a load that has no file of requests.
-pub(super) fn exchanges(host: &str) -> Vec<Exchange> {
+pub(super) fn exchanges(visit: &Visit<'_>) -> Vec<Exchange> {
     let expect = Expect::body(baseline::OK.to_vec()).with_status(200);
-    vec![(HttpRequest::get(host, "/pipeline"), expect)]
+    let target = visit.target("/pipeline");
+    vec![(HttpRequest::get(visit.way.authority, &target), expect)]
 }

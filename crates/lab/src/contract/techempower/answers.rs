@@ -78,18 +78,37 @@ pub(super) const CACHED_QUERIES_CLAMPED: Act = Act {
     run: |visit| clamped(visit, "/cached-queries", "count"),
 };
 
-/// A request of one of three kinds; the number of rows of the third cannot be guessed.
+/// A request of one of three kinds, or of what else the server keeps; the number of rows cannot be guessed.
 pub(super) fn case(visit: &mut Visit<'_>) -> Case {
-    match visit.rng.random_range(0..3) {
-        0 => ask::case("/json", Media::Json, check_json),
-        1 => ask::case("/plaintext", Media::Text, check_text),
-        _ => {
-            let count = visit.rng.random_range(1..=20);
-            let target = format!("/queries?queries={count}");
-            ask::case(target, Media::Json, move |answer| {
-                rows::rows(answer, count).map(drop)
-            })
-        }
+    let kept = |parts: &[&'static str]| -> Vec<&'static str> {
+        parts
+            .iter()
+            .copied()
+            .filter(|part| visit.keeps(part))
+            .collect()
+    };
+    let mut kinds = kept(&["json", "plaintext", "queries"]);
+    if kinds.is_empty() {
+        kinds = kept(&["db", "fortunes", "updates", "cached-queries"]);
+    }
+    let kind = kinds[visit.rng.random_range(0..kinds.len())];
+    let count = visit.rng.random_range(1..=20);
+    let rows = |target: &str| {
+        let target = format!("{target}{count}");
+        ask::case(visit, &target, Media::Json, move |answer| {
+            rows::rows(answer, count).map(drop)
+        })
+    };
+    match kind {
+        "json" => ask::case(visit, "/json", Media::Json, check_json),
+        "plaintext" => ask::case(visit, "/plaintext", Media::Text, check_text),
+        "queries" => rows("/queries?queries="),
+        "updates" => rows("/updates?queries="),
+        "cached-queries" => rows("/cached-queries?count="),
+        "db" => ask::case(visit, "/db", Media::Json, |answer| {
+            rows::row(answer).map(drop)
+        }),
+        _ => ask::case(visit, "/fortunes", Media::Html, |_| Ok(())),
     }
 }
 
@@ -114,15 +133,18 @@ fn alone(visit: &Visit<'_>, case: &Case) -> Result<(), Fault> {
 }
 
 fn json(visit: &mut Visit<'_>) -> Result<(), Fault> {
-    alone(visit, &ask::case("/json", Media::Json, check_json))
+    alone(visit, &ask::case(visit, "/json", Media::Json, check_json))
 }
 
 fn plaintext(visit: &mut Visit<'_>) -> Result<(), Fault> {
-    alone(visit, &ask::case("/plaintext", Media::Text, check_text))
+    alone(
+        visit,
+        &ask::case(visit, "/plaintext", Media::Text, check_text),
+    )
 }
 
 fn plaintext_pipelined(visit: &mut Visit<'_>) -> Result<(), Fault> {
-    let case = ask::case("/plaintext", Media::Text, check_text);
+    let case = ask::case(visit, "/plaintext", Media::Text, check_text);
     let mut listener = Listener::new(visit.open()?);
     let request = case.request(visit.way.authority, "");
     send(&listener, &request.repeat(PIPELINED))?;

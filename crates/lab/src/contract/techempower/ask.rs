@@ -14,14 +14,15 @@ pub(super) enum Media {
     Html,
 }
 
-/// A request for `target`, whose answer has a right head.
+/// A request for `target`, as the contract has it, whose answer has a right head.
 pub(super) fn case(
-    target: impl Into<String>,
+    visit: &Visit<'_>,
+    target: &str,
     media: Media,
     check: impl Fn(&HttpAnswer) -> Result<(), Fault> + 'static,
 ) -> Case {
     let asked = Timestamp::now();
-    Case::get(target, move |answer| {
+    Case::get(visit.target(target), move |answer| {
         head(answer, media, asked)?;
         check(answer)
     })
@@ -29,7 +30,7 @@ pub(super) fn case(
 
 /// Asks once, on a new connection.
 pub(super) fn once(visit: &Visit<'_>, target: &str, media: Media) -> Result<HttpAnswer, Fault> {
-    let case = case(target, media, |_| Ok(()));
+    let case = case(visit, target, media, |_| Ok(()));
     let answer = case.ask(visit)?.answer()?;
     (case.check)(&answer)?;
     Ok(answer)
@@ -48,7 +49,7 @@ pub(super) fn in_turn(
     }
     let mut listener = Listener::new(visit.open()?);
     let answers = (0..times).map(|_| {
-        let case = case(target, Media::Json, |_| Ok(()));
+        let case = case(visit, target, Media::Json, |_| Ok(()));
         send(&listener, &case.request(visit.way.authority, ""))?;
         let answer = listener.answer()?;
         (case.check)(&answer)?;
@@ -71,7 +72,7 @@ pub(super) fn at_once(
     for wire in visit.open_many(targets.len())? {
         asked.push(Listener::new(wire));
     }
-    let case = |target: &&str| case(*target, media, |_| Ok(()));
+    let case = |target: &&str| case(visit, target, media, |_| Ok(()));
     let cases: Vec<Case> = targets.iter().map(case).collect();
     for (listener, case) in asked.iter().zip(&cases) {
         send(listener, &case.request(visit.way.authority, ""))?;

@@ -13,6 +13,7 @@ pub(super) mod table;
 mod written;
 
 use super::http::{self, Case};
+use super::parts::Part;
 use super::{Act, Exchange, Visit};
 use prony_engine::protocol::{Expect, HttpRequest};
 
@@ -59,6 +60,85 @@ pub(super) const SCRIPT: &[Act] = &[
     date_advances::STEP,
 ];
 
+/// A part with its steps.
+const fn part(
+    name: &'static str,
+    path: &'static str,
+    database: bool,
+    steps: &'static [&'static str],
+) -> Part {
+    Part {
+        name,
+        path,
+        compressed: false,
+        database,
+        steps,
+    }
+}
+
+pub(super) const PARTS: &[Part] = &[
+    part("json", "/json", false, &[answers::JSON.name]),
+    part(
+        "plaintext",
+        "/plaintext",
+        false,
+        &[answers::PLAINTEXT.name, answers::PLAINTEXT_PIPELINED.name],
+    ),
+    part(
+        "db",
+        "/db",
+        true,
+        &[
+            answers::DB.name,
+            now::ROWS_NOW.name,
+            counted::DB_COUNTED.name,
+        ],
+    ),
+    part(
+        "queries",
+        "/queries?queries=",
+        true,
+        &[
+            answers::QUERIES.name,
+            answers::QUERIES_CLAMPED.name,
+            now::ROWS_NOW.name,
+            counted::QUERIES_COUNTED.name,
+        ],
+    ),
+    part(
+        "fortunes",
+        "/fortunes",
+        true,
+        &[
+            fortunes::ALONE.name,
+            fortunes::NOW.name,
+            counted::FORTUNES_COUNTED.name,
+        ],
+    ),
+    part(
+        "updates",
+        "/updates?queries=",
+        true,
+        &[
+            answers::UPDATES.name,
+            answers::UPDATES_CLAMPED.name,
+            now::UPDATES_WRITTEN.name,
+            counted::UPDATES_COUNTED.name,
+        ],
+    ),
+    part(
+        "cached-queries",
+        "/cached-queries?count=",
+        true,
+        &[
+            answers::CACHED_QUERIES.name,
+            answers::CACHED_QUERIES_CLAMPED.name,
+            now::CACHED_ROWS.name,
+            counted::CACHED_QUERIES_COUNTED.name,
+        ],
+    ),
+];
+
 /// SQL that makes the tables of a new database.
 #[must_use]
 pub fn seed() -> &'static str {
@@ -75,13 +155,14 @@ pub(super) fn is_of_http1(act: &Act) -> bool {
     act.name == answers::PLAINTEXT_PIPELINED.name
 }
 
-/// A request of one of three kinds, drawn at random.
+/// A request of one of a few kinds, drawn at random.
 pub(super) fn case(visit: &mut Visit<'_>) -> Case {
     answers::case(visit)
 }
 
 /// Exchange of a load that has no file of requests.
-pub(super) fn exchanges(host: &str) -> Vec<Exchange> {
+pub(super) fn exchanges(visit: &Visit<'_>) -> Vec<Exchange> {
     let expect = Expect::body(answers::GREETING.as_bytes().to_vec()).with_status(200);
-    vec![(HttpRequest::get(host, "/plaintext"), expect)]
+    let target = visit.target("/plaintext");
+    vec![(HttpRequest::get(visit.way.authority, &target), expect)]
 }

@@ -4,6 +4,7 @@ use super::database::ROWS;
 use super::server::{Answer, Site, count, ids, page, path, sorted, start};
 use super::{fixture, inspect};
 use crate::support::{self, Request};
+use prony_lab::contract::parts::{Parts, Routes};
 use prony_lab::contract::{Contract, Depth, Fixture, Inspection};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -43,6 +44,35 @@ fn an_honest_server_passes_with_every_seed() {
     }
     // What was inserted for the verification is gone.
     assert_eq!(site.database.tables().fortune.len(), 12);
+}
+
+/// Verifies a server with these parts alone.
+fn passes_with(kept: &Parts, site: &Site, addr: SocketAddr) {
+    let contract = Contract::Techempower;
+    let how = Inspection::new(Depth::Full, 1).keeping(Some(Routes::new(contract, kept)));
+    if let Err(violation) = how.of(contract, addr, &fixture(site)) {
+        panic!("{kept:?}: {violation}");
+    }
+}
+
+#[test]
+fn a_server_may_keep_parts_alone_and_at_other_paths() {
+    let site = Arc::new(Site::new());
+    let other_paths = |site: &Site, request: &Request| {
+        let target = match request.target.strip_prefix("/many/") {
+            Some(count) => format!("/queries?queries={count}"),
+            None if request.target == "/one" => "/db".to_owned(),
+            None => "/nothing".to_owned(),
+        };
+        site.honest(&target)
+    };
+    let pair = |name: &str, path: &str| (name.to_owned(), path.to_owned());
+    let kept = [pair("queries", "/many/"), pair("db", "/one")].into();
+    passes_with(&kept, &site, start(&site, other_paths));
+    let addr = start(&site, honest);
+    for part in Contract::Techempower.parts() {
+        passes_with(&[pair(part.name, part.path)].into(), &site, addr);
+    }
 }
 
 // Slow: dates have to advance.
