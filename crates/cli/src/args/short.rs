@@ -110,6 +110,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
             "only",
             "load",
             "quick",
+            "as_published",
             "warmup",
             "protocol",
             "why",

@@ -336,3 +336,24 @@ fn what_cannot_be_spoken_is_shown_in_its_place() {
         "{names:?}"
     );
 }
+
+#[test]
+fn levels_may_be_those_that_were_published() {
+    let error = parse(GOOD).unwrap().as_published().unwrap_err();
+    assert_eq!(error, "no load of it has as_published");
+    let text = format!(
+        "{}\n[[loads]]\nname = 'one'\nas_published = {{ connections = [2, 3], duration = '15s' }}\n\
+         [[loads]]\nname = 'two'\n[[loads]]\nname = 'three'\nas_published = {{ only = true }}\n",
+        GOOD.split_once("[load]").unwrap().0
+    );
+    let mut experiment = parse(&text).unwrap();
+    let labels = |experiment: &Experiment| -> Vec<String> {
+        experiment.loads.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(labels(&experiment), ["one", "two"]);
+    experiment.as_published().unwrap();
+    assert_eq!(labels(&experiment), ["one c2", "one c3", "two", "three"]);
+    assert_eq!(experiment.title, "T, as published");
+    let wrong = parse(&text.replace("[2, 3]", "0")).unwrap_err();
+    assert!(wrong.contains("connections must be at least 1"), "{wrong}");
+}
