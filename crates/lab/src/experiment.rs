@@ -143,7 +143,7 @@ pub struct Experiment {
     /// The loads.
     pub loads: Vec<ExperimentLoad>,
     /// The loads with the levels that others published; empty where there are none.
-    published_loads: Vec<ExperimentLoad>,
+    pub published_loads: Vec<ExperimentLoad>,
     /// Trials of each cell.
     pub rounds: u32,
     /// How CPUs are shared out.
