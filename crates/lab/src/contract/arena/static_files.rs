@@ -11,6 +11,9 @@ use super::files::{FOLDER, StaticFile};
 /// The most bytes of a decoded body.
 const DECODED: u64 = 1024 * 1024;
 
+/// Bytes that are shown of a difference.
+const SHOWN: usize = 12;
+
 /// Files of a quick verification.
 const FEW: usize = 4;
 
@@ -89,14 +92,11 @@ fn judge(file: &StaticFile, accepted: &str, answer: &HttpAnswer) -> Result<(), F
 fn differing(expected: &[u8], found: &[u8]) -> Fault {
     let same = expected.iter().zip(found).take_while(|(a, b)| a == b);
     let at = same.count();
-    Fault::new(
-        format!(
-            "{} bytes, at {at} {}",
-            expected.len(),
-            excerpt(&expected[at..])
-        ),
-        format!("{} bytes, there {}", found.len(), excerpt(&found[at..])),
-    )
+    let there = |bytes: &[u8]| {
+        let end = bytes.len().min(at + SHOWN);
+        format!("{} bytes, at {at} {}", bytes.len(), excerpt(&bytes[at..end]))
+    };
+    Fault::new(there(expected), there(found))
 }
 
 fn outside(visit: &mut Visit<'_>) -> Result<(), Fault> {

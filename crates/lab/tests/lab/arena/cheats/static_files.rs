@@ -20,7 +20,7 @@ fn files_that_are_built_in() {
 
 #[test]
 fn a_file_without_its_end() {
-    let said = ("static", "bytes, there ");
+    let said = ("static", " bytes, at ");
     caught(&ALL, said, FILE, |site, request| {
         let mut answer = site.honest(&plain(request));
         answer.body.pop();
