@@ -13,7 +13,7 @@ export const workers = count;
 export function create() {
   const app = fastify({
     http2: over === 'h2' || over === 'h2c',
-    https: cert ? { cert: readFileSync(cert), key: readFileSync(key) } : null,
+    ...(cert && { https: { cert: readFileSync(cert), key: readFileSync(key) } }),
   });
   // Idle connections stay open: at a low rate, a time-out would look like a failure. (Among
   // Fastify's own options, 0 means its default.)
