@@ -77,15 +77,15 @@ pub(in crate::contract) fn random() -> Vec<StaticFile> {
 
 /// Lines of words that come again, of which compression leaves about a third.
 fn words(rng: &mut impl Rng, size: usize) -> Vec<u8> {
-    const VOCABULARY: usize = 300;
+    let count = (size / 60).clamp(40, 300);
     let mut word = || {
         let length = rng.random_range(2..12);
         Alphanumeric.sample_string(rng, length)
     };
-    let vocabulary: Vec<String> = (0..VOCABULARY).map(|_| word()).collect();
+    let vocabulary: Vec<String> = (0..count).map(|_| word()).collect();
     let mut text = String::with_capacity(size + 16);
     while text.len() < size {
-        text += &vocabulary[rng.random_range(0..VOCABULARY)];
+        text += &vocabulary[rng.random_range(0..count)];
         text.push(if rng.random_ratio(1, 10) { '\n' } else { ' ' });
     }
     text.truncate(size);

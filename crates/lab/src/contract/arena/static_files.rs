@@ -94,7 +94,11 @@ fn differing(expected: &[u8], found: &[u8]) -> Fault {
     let at = same.count();
     let there = |bytes: &[u8]| {
         let end = bytes.len().min(at + SHOWN);
-        format!("{} bytes, at {at} {}", bytes.len(), excerpt(&bytes[at..end]))
+        format!(
+            "{} bytes, at {at} {}",
+            bytes.len(),
+            excerpt(&bytes[at..end])
+        )
     };
     Fault::new(there(expected), there(found))
 }
