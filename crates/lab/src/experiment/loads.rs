@@ -48,9 +48,9 @@ impl fmt::Display for ExperimentLoad {
 /// Levels of the loads of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Levels {
-    /// Those that suit a small machine.
+    /// Levels that suit a small machine.
     Own,
-    /// Those that others published.
+    /// Levels that others published.
     Published,
 }
 
