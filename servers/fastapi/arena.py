@@ -11,6 +11,7 @@ import asyncpg
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import PlainTextResponse
+from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, BeforeValidator
 
 COLUMNS = "id, name, category, price, quantity, active, tags, rating_score, rating_count"
@@ -88,13 +89,15 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
 
 
-with open(os.environ["DATASET"], encoding="utf-8") as file:
+docroot = os.environ["DOCROOT"]
+with open(os.path.join(docroot, "dataset.json"), encoding="utf-8") as file:
     dataset: list[dict[str, Any]] = json.load(file)
 # Items by id, and when they were read.
 cache: dict[int, tuple[float, Item]] = {}
 
 app = FastAPI(lifespan=lifespan)
 app.add_middleware(GZipMiddleware, compresslevel=6)
+app.mount("/static", StaticFiles(directory=os.path.join(docroot, "static")))
 
 
 def item(row: asyncpg.Record) -> Item:

@@ -1,14 +1,13 @@
-// The arena contract on Fastify and node-postgres: arena.mjs HOST PORT [WORKERS]
-import cluster from 'node:cluster';
+// The arena contract on Fastify and node-postgres.
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import postgres from '@fastify/postgres';
-import fastify from 'fastify';
+import { files } from './files.mjs';
+import { create, listen, workers } from './listen.mjs';
 
 const KEPT = 200;
-const [host, ...numbers] = process.argv.slice(2);
-const [port, workers = 1] = numbers.map(Number);
 
 const gzip = promisify(zlib.gzip);
 const brotli = promisify(zlib.brotliCompress);
@@ -56,11 +55,10 @@ function number(text, otherwise) {
 const clamp = (value) => Math.min(Math.max(value, 1), 50);
 
 async function build() {
-  const dataset = JSON.parse(readFileSync(process.env.DATASET, 'utf8'));
-  const app = fastify();
-  // Idle connections stay open: at a low rate, a time-out would look like a failure. (Among
-  // Fastify's own options, 0 means its default.)
-  app.server.keepAliveTimeout = 0;
+  const { DOCROOT } = process.env;
+  const dataset = JSON.parse(readFileSync(path.join(DOCROOT, 'dataset.json'), 'utf8'));
+  const folder = files(path.join(DOCROOT, 'static'));
+  const app = create();
   // It connects when a connection is first needed.
   await app.register(postgres, {
     connectionString: process.env.DATABASE_URL,
@@ -96,6 +94,15 @@ async function build() {
     const text = reply.serialize(list(items));
     reply.type('application/json').header('content-encoding', coding);
     return reply.send(coding === 'br' ? await brotli(text, brotliOptions) : await gzip(text));
+  });
+
+  app.get('/static/:name', async ({ params, headers }, reply) => {
+    const file = folder.get(params.name);
+    if (!file) return reply.callNotFound();
+    const accepted = headers['accept-encoding'] ?? '';
+    const coding = ['br', 'gzip'].find((each) => file[each] && accepted.includes(each));
+    if (coding) reply.header('content-encoding', coding);
+    return reply.type(file.media).header('vary', 'accept-encoding').send(file[coding ?? 'plain']);
   });
 
   app.post('/upload', { bodyLimit: 2 ** 30 }, async ({ body }, reply) => {
@@ -147,12 +154,4 @@ async function build() {
   return app;
 }
 
-if (workers > 1 && cluster.isPrimary) {
-  // The primary accepts and hands connections out in turn. Workers end with it, and it ends
-  // with the first of them.
-  for (let i = 0; i < workers; i++) cluster.fork();
-  cluster.on('exit', (_worker, code) => process.exit(code || 1));
-} else {
-  const app = await build();
-  await app.listen({ host, port, backlog: 4096 });
-}
+await listen(build);

@@ -1,13 +1,10 @@
-// The techempower contract on Fastify, node-postgres and Handlebars: techempower.mjs HOST PORT [WORKERS]
-import cluster from 'node:cluster';
+// The techempower contract on Fastify, node-postgres and Handlebars.
 import postgres from '@fastify/postgres';
 import view from '@fastify/view';
-import fastify from 'fastify';
 import handlebars from 'handlebars';
+import { create, listen, workers } from './listen.mjs';
 
 const WORLDS = 10_000;
-const [host, ...numbers] = process.argv.slice(2);
-const [port, workers = 1] = numbers.map(Number);
 
 // Schemas of responses: Fastify compiles a serialiser from each.
 const message = { type: 'object', properties: { message: { type: 'string' } } };
@@ -45,10 +42,7 @@ async function selectWorlds(client, ids) {
 }
 
 async function build() {
-  const app = fastify();
-  // Idle connections stay open: at a low rate, a time-out would look like a failure. (Among
-  // Fastify's own options, 0 means its default.)
-  app.server.keepAliveTimeout = 0;
+  const app = create();
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('Server', 'Fastify');
   });
@@ -123,12 +117,4 @@ async function build() {
   return app;
 }
 
-if (workers > 1 && cluster.isPrimary) {
-  // The primary accepts and hands connections out in turn. Workers end with it, and it ends
-  // with the first of them.
-  for (let i = 0; i < workers; i++) cluster.fork();
-  cluster.on('exit', (_worker, code) => process.exit(code || 1));
-} else {
-  const app = await build();
-  await app.listen({ host, port, backlog: 4096 });
-}
+await listen(build);

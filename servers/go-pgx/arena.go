@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -70,7 +71,8 @@ type arena struct {
 }
 
 func arenaRoutes(mux *http.ServeMux, pool *pgxpool.Pool) error {
-	text, err := os.ReadFile(os.Getenv("DATASET"))
+	docroot := os.Getenv("DOCROOT")
+	text, err := os.ReadFile(filepath.Join(docroot, "dataset.json"))
 	if err != nil {
 		return err
 	}
@@ -78,6 +80,11 @@ func arenaRoutes(mux *http.ServeMux, pool *pgxpool.Pool) error {
 	if err := json.Unmarshal(text, &a.dataset); err != nil {
 		return err
 	}
+	files, err := readFiles(filepath.Join(docroot, "static"))
+	if err != nil {
+		return err
+	}
+	mux.HandleFunc("GET /static/{name}", files.send)
 	mux.HandleFunc("GET /baseline11", a.sum)
 	mux.HandleFunc("POST /baseline11", a.sum)
 	mux.HandleFunc("GET /pipeline", a.pipeline)

@@ -56,8 +56,8 @@ type app struct {
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 4 {
-		log.Fatal("usage: server CONTRACT HOST PORT")
+	if len(os.Args) != 7 {
+		log.Fatal("usage: server CONTRACT HOST PORT plain|tls|h2c|h2 CERT KEY")
 	}
 	config, err := pgxpool.ParseConfig(os.Getenv("DATABASE_URL"))
 	if err != nil {
@@ -81,7 +81,20 @@ func main() {
 	} else {
 		techempowerRoutes(mux, pool)
 	}
-	log.Fatal(http.ListenAndServe(net.JoinHostPort(os.Args[2], os.Args[3]), named(mux)))
+	server := &http.Server{Addr: net.JoinHostPort(os.Args[2], os.Args[3]), Handler: named(mux)}
+	log.Fatal(listen(server, os.Args[4], os.Args[5], os.Args[6]))
+}
+
+// listen speaks one variant of HTTP.
+func listen(server *http.Server, over, cert, key string) error {
+	server.Protocols = new(http.Protocols)
+	server.Protocols.SetHTTP1(over == "plain" || over == "tls")
+	server.Protocols.SetHTTP2(over == "h2")
+	server.Protocols.SetUnencryptedHTTP2(over == "h2c")
+	if cert == "" {
+		return server.ListenAndServe()
+	}
+	return server.ListenAndServeTLS(cert, key)
 }
 
 func techempowerRoutes(mux *http.ServeMux, pool *pgxpool.Pool) {

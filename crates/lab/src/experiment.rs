@@ -14,6 +14,7 @@ use crate::requests::Folder;
 use crate::service::{ServiceSpec, ServiceSpecs};
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
 use crate::topology::Topology;
+use loads::Levels;
 use over::Unspoken;
 use prony_record::bounds::MOST_ROUNDS;
 use prony_record::inert;
@@ -141,6 +142,8 @@ pub struct Experiment {
     pub upstream: Option<Server>,
     /// The loads.
     pub loads: Vec<ExperimentLoad>,
+    /// The loads with the levels that others published; empty where there are none.
+    pub published_loads: Vec<ExperimentLoad>,
     /// Trials of each cell.
     pub rounds: u32,
     /// How CPUs are shared out.
@@ -250,7 +253,8 @@ impl Experiment {
             let label = format!("must be from 1 to {MOST_ROUNDS}");
             return Err(wrong(file.rounds.span(), label, None));
         }
-        let loads = loads::read(&file, source, folder, &wrong)?;
+        let read = |levels| loads::read(&file, levels, source, folder, &wrong);
+        let (loads, published_loads) = (read(Levels::Own)?, read(Levels::Published)?);
         let upstream = upstream(&file, catalog, &wrong)?;
         let mut entrants = entrants(&file, catalog, contract, upstream.as_ref(), &wrong)?;
         let unspoken = over::fit(contract, &loads, &mut entrants);
@@ -308,11 +312,25 @@ impl Experiment {
             baseline,
             upstream,
             loads,
+            published_loads,
             rounds: file.rounds.into_inner(),
             placement: file.placement,
             place: file.place,
             published,
         })
+    }
+
+    /// Takes the levels that others published, which the title says from here on.
+    ///
+    /// # Errors
+    /// When none of its loads has any, in words.
+    pub fn as_published(&mut self) -> Result<(), String> {
+        if self.published_loads.is_empty() {
+            return Err(format!("no load of {} has as_published", self.name));
+        }
+        self.loads.clone_from(&self.published_loads);
+        self.title += ", as published";
+        Ok(())
     }
 
     /// Placement of server, generator and upstream on this process's CPUs.

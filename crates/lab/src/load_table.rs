@@ -117,6 +117,25 @@ pub struct LoadTable {
     /// How bytes are moved.
     #[serde(default)]
     pub transport: Transport,
+    /// The levels that others published, in place of those that suit a small machine: with `prony run --as-published`.
+    #[serde(default)]
+    pub as_published: Option<PublishedLevels>,
+}
+
+/// Keys that take the place of those of the load.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PublishedLevels {
+    /// The load is there only as published.
+    pub only: bool,
+    /// Connections.
+    pub connections: Option<OneOrMore<u32>>,
+    /// Requests in flight per connection over HTTP/2 and HTTP/3.
+    pub streams: Option<OneOrMore<u32>>,
+    /// Length of the measurement.
+    pub duration: Option<Span>,
+    /// After this, a request is given up.
+    pub timeout: Option<Span>,
 }
 
 fn must(invalid: Invalid) -> (&'static str, String) {
@@ -161,6 +180,19 @@ fn default_warmup() -> Span {
 }
 
 impl LoadTable {
+    /// The table with the levels that were published; itself where there are none.
+    #[must_use]
+    pub fn as_published(&self) -> Self {
+        let mut table = self.clone();
+        if let Some(levels) = table.as_published.take() {
+            table.connections = levels.connections.unwrap_or(table.connections);
+            table.streams = levels.streams.or(table.streams);
+            table.duration = levels.duration.or(table.duration);
+            table.timeout = levels.timeout.unwrap_or(table.timeout);
+        }
+        table
+    }
+
     /// Every combination of the lists' values.
     ///
     /// # Errors
@@ -368,6 +400,23 @@ mod tests {
         ] {
             assert_eq!(table(text).grid().unwrap_err().0, key, "{text}");
         }
+    }
+
+    #[test]
+    fn published_levels_take_the_place_of_others() {
+        let text = "name = 'json'\nconnections = 64\nduration = '5s'\n";
+        let both = format!(
+            "{text}as_published = {{ connections = [16, 512], duration = '15s', timeout = '8s' }}"
+        );
+        let (scaled, published) = (table(&both), table(&both).as_published());
+        assert_eq!(scaled.grid().unwrap(), table(text).grid().unwrap());
+        let grid = published.grid().unwrap();
+        let labels: Vec<String> = grid.iter().map(Load::to_string).collect();
+        assert_eq!(labels, ["json c16", "json c512"]);
+        let seconds = |n| Span(Duration::from_secs(n));
+        assert_eq!(grid[0].extent, Extent::Duration(seconds(15)));
+        assert_eq!(grid[0].timeout, seconds(8));
+        assert_eq!(table(text).as_published(), table(text));
     }
 
     #[test]

@@ -47,7 +47,8 @@ pub struct PublishedRow {
     /// name one, the last of them is compared.
     #[serde(default)]
     pub server: Option<String>,
-    /// The load (as reports label it) when the table has several.
+    /// The load (as reports label it) when the table has several. `json c512` is also that of a run whose only load of
+    /// this name is `json`.
     #[serde(default)]
     pub load: Option<String>,
     /// Requests per second, every run that was published.
@@ -59,6 +60,9 @@ pub struct PublishedRow {
     /// Latency in milliseconds, by what was published: `p50`, `p99`, `mean`, `max`.
     #[serde(default)]
     pub latency_ms: BTreeMap<String, f64>,
+    /// The server's CPU time per request, in microseconds.
+    #[serde(default)]
+    pub cpu_us_per_request: Option<f64>,
     /// Remark that a reader of this row needs.
     #[serde(default)]
     pub note: Option<String>,
@@ -73,7 +77,8 @@ impl Published {
         let possible = |figure: f64| (0.0..=MOST).contains(&figure);
         for row in &self.row {
             let rates = row.rates.iter().chain(&row.corrected);
-            let mut all = rates.chain(row.latency_ms.values());
+            let costs = row.latency_ms.values().chain(&row.cpu_us_per_request);
+            let mut all = rates.chain(costs);
             if let Some(figure) = all.find(|figure| !possible(**figure)) {
                 return Err(format!(
                     "{:?} has a figure of {figure:?}, and figures are from 0 to {MOST:?}",

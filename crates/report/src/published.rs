@@ -21,6 +21,8 @@ pub struct MeasuredCell<'a> {
     pub rate: f64,
     /// Response times of the cell.
     pub latency: &'a Percentiles,
+    /// The server's CPU time per answer, in microseconds; none: unknown.
+    pub cpu_us_per_request: Option<f64>,
 }
 
 /// Published figures beside measured ones.
@@ -63,6 +65,10 @@ pub struct BesideRow {
     pub latency_ms: BTreeMap<String, f64>,
     /// The same figures as measured here.
     pub measured_latency_ms: BTreeMap<String, f64>,
+    /// Published CPU time of the server per request, in microseconds; null where none was published.
+    pub cpu_us_per_request: Option<f64>,
+    /// The same as measured here; null where it was not measured or not published.
+    pub measured_cpu_us_per_request: Option<f64>,
     /// The published rate (corrected where it was) as a multiple of the baseline's.
     pub ratio_then: Option<f64>,
     /// The measured rate as a multiple of the baseline's.
@@ -93,12 +99,16 @@ impl Beside {
         let one_load = published.row.iter().all(|row| row.load.as_deref() == first);
         let found = |row: &PublishedRow| {
             let server = row.server.as_deref()?;
-            let fits = |cell: &&MeasuredCell<'_>| {
-                cell.server == server && row.load.as_deref().is_none_or(|load| load == cell.load)
+            let own = || measured.iter().filter(|cell| cell.server == server);
+            let fits =
+                |cell: &&MeasuredCell<'_>| row.load.as_deref().is_none_or(|load| load == cell.load);
+            let only = || own().next().filter(|_| one_load && own().count() == 1);
+            let at_another_level = |cell: &&MeasuredCell<'_>| {
+                let level = row.load.as_deref()?.strip_prefix(cell.load)?;
+                level.starts_with(' ').then_some(())
             };
-            let mut own = measured.iter().filter(|cell| cell.server == server);
-            let only = own.next().filter(|_| one_load && own.next().is_none());
-            measured.iter().find(fits).or(only)
+            let mut levels = own().filter(|cell| at_another_level(cell).is_some());
+            own().find(fits).or_else(only).or_else(|| levels.next())
         };
         let then = |row: &PublishedRow| row.corrected(correction).or_else(|| row.rate());
         // The last row of a server under a load stands for it.
@@ -144,6 +154,9 @@ impl Beside {
                     .into_iter()
                     .filter(|(name, _)| row.latency_ms.contains_key(name))
                     .collect(),
+                cpu_us_per_request: row.cpu_us_per_request,
+                measured_cpu_us_per_request: (row.cpu_us_per_request.and(found(row)))
+                    .and_then(|cell| cell.cpu_us_per_request),
                 ratio_then: then(row).zip(base).map(|(rate, (_, base, _))| rate / base),
                 ratio_now: found(row)
                     .zip(base)
@@ -168,23 +181,32 @@ impl Beside {
         }
     }
 
-    /// The comparison as text for a terminal of `width` columns.
-    pub fn text(&self, width: usize) -> String {
+    /// The comparison as text for a terminal of `width` columns; rows of servers and loads that were not measured only
+    /// with `verbose`.
+    pub fn text(&self, verbose: bool, width: usize) -> String {
+        let is_shown = |row: &&BesideRow| verbose || row.server.is_none() || row.measured.is_some();
+        let rows: Vec<&BesideRow> = self.rows.iter().filter(is_shown).collect();
         let mut out = String::new();
         let _ = writeln!(out, "\nAs published: {} ({})", self.title, self.origin);
         let _ = writeln!(out, "{}", self.rig);
         if let Some(why) = &self.correction {
             let _ = writeln!(out, "corrected: {why}");
         }
-        let _ = write!(out, "\n{}", self.table().fit(width));
-        out += &self.latencies(width);
-        for row in &self.rows {
+        let _ = write!(out, "\n{}", self.table(&rows).fit(width));
+        out += &costs(&rows, width);
+        for row in &rows {
             if let Some(note) = &row.note {
                 let load = row
                     .load
                     .as_deref()
                     .map_or(String::new(), |load| format!(", {load}"));
                 let _ = writeln!(out, "{}{load}: {note}", row.label);
+            }
+        }
+        match self.rows.len() - rows.len() {
+            0 => {}
+            left_out => {
+                let _ = writeln!(out, "published, and not measured here: {left_out} rows");
             }
         }
         if let Some(OrderAgreement { pairs, same }) = self.order {
@@ -197,39 +219,9 @@ impl Beside {
         out
     }
 
-    /// Published latencies, each with the measured one behind it.
-    fn latencies(&self, width: usize) -> String {
-        let mut names: Vec<&str> = Vec::new();
-        for name in self.rows.iter().flat_map(|row| row.latency_ms.keys()) {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
-        if names.is_empty() {
-            return String::new();
-        }
-        let columns = [("row", Align::Left), ("load", Align::Left)];
-        let figures = names.iter().map(|&name| (name, Align::Right));
-        let mut table = TextTable::new(columns.into_iter().chain(figures)).keys(2);
-        for row in self.rows.iter().filter(|row| !row.latency_ms.is_empty()) {
-            let mut cells = vec![row.label.clone(), row.load.clone().unwrap_or_default()];
-            cells.extend(names.iter().map(|&name| {
-                let time =
-                    |ms: Option<&f64>| ms.map_or("–".to_owned(), |ms| show::time(ms * 1e6));
-                let (then, now) = (row.latency_ms.get(name), row.measured_latency_ms.get(name));
-                format!("{} → {}", time(then), time(now))
-            }));
-            table.row(cells);
-        }
-        format!(
-            "\nresponse times, as published → as measured\n\n{}",
-            table.fit(width)
-        )
-    }
-
-    fn table(&self) -> TextTable {
-        let loads = self.rows.iter().any(|row| row.load.is_some());
-        let corrected = self.rows.iter().any(|row| row.corrected.is_some());
+    fn table(&self, rows: &[&BesideRow]) -> TextTable {
+        let loads = rows.iter().any(|row| row.load.is_some());
+        let corrected = rows.iter().any(|row| row.corrected.is_some());
         let unit = |what: &str| format!("{what} {}", self.unit);
         let (published, fixed, now) = (
             unit("published"),
@@ -256,7 +248,7 @@ impl Beside {
             |rate: Option<f64>| rate.map_or_else(dash, |rate| show::count(rate.round() as u64));
         let ratio = |ratio: Option<f64>| ratio.map_or_else(dash, show::ratio);
         let place = |place: Option<u32>| place.map_or_else(dash, |place| place.to_string());
-        for row in &self.rows {
+        for row in rows {
             let cells = [
                 row.label.clone(),
                 row.load.clone().unwrap_or_default(),
@@ -276,6 +268,44 @@ impl Beside {
     }
 }
 
+/// Published latencies and CPU times, each with the measured one behind it.
+fn costs(rows: &[&BesideRow], width: usize) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in rows.iter().flat_map(|row| row.latency_ms.keys()) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let cpu = rows.iter().any(|row| row.cpu_us_per_request.is_some());
+    let title = match (names.is_empty(), cpu) {
+        (true, false) => return String::new(),
+        (false, false) => "response times",
+        (true, true) => "CPU time per request",
+        (false, true) => "response times and CPU time per request",
+    };
+    let columns = [("row", Align::Left), ("load", Align::Left)];
+    let figures = names.iter().copied().chain(cpu.then_some("CPU/request"));
+    let figures = figures.map(|name| (name, Align::Right));
+    let mut table = TextTable::new(columns.into_iter().chain(figures)).keys(2);
+    let time = |ns: Option<f64>| ns.map_or("–".to_owned(), show::time);
+    let pair = |then, now| format!("{} → {}", time(then), time(now));
+    for row in rows {
+        let mut cells = vec![row.label.clone(), row.load.clone().unwrap_or_default()];
+        cells.extend(names.iter().map(|&name| {
+            let ns = |of: &BTreeMap<String, f64>| of.get(name).map(|ms| ms * 1e6);
+            pair(ns(&row.latency_ms), ns(&row.measured_latency_ms))
+        }));
+        let ns = |us: Option<f64>| us.map(|us| us * 1e3);
+        let costs = [row.cpu_us_per_request, row.measured_cpu_us_per_request].map(ns);
+        cells.extend(cpu.then(|| pair(costs[0], costs[1])));
+        if !row.latency_ms.is_empty() || costs[0].is_some() {
+            table.row(cells);
+        }
+    }
+    let table = table.fit(width);
+    format!("\n{title}, as published → as measured\n\n{table}")
+}
+
 /// Over all pairs of rows under the same load; equal rates agree with nothing.
 fn order(published: &Published, compared: &[(usize, f64, f64)]) -> Option<OrderAgreement> {
     let mut order = OrderAgreement { pairs: 0, same: 0 };
@@ -291,138 +321,4 @@ fn order(published: &Published, compared: &[(usize, f64, f64)]) -> Option<OrderA
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::table::UNLIMITED;
-    use prony_record::published::Correction;
-    use std::sync::LazyLock;
-
-    fn row(label: &str, server: &str, rates: &[f64]) -> PublishedRow {
-        PublishedRow {
-            label: label.into(),
-            server: Some(server.into()),
-            load: None,
-            rates: rates.to_vec(),
-            corrected: Vec::new(),
-            latency_ms: BTreeMap::new(),
-            note: None,
-        }
-    }
-
-    fn published(rows: Vec<PublishedRow>) -> Published {
-        Published {
-            title: "T".into(),
-            origin: "O".into(),
-            rig: "R".into(),
-            unit: "echoes/s".into(),
-            correction: None,
-            row: rows,
-        }
-    }
-
-    fn at<'a>(server: &'a str, load: &'a str, rate: f64) -> MeasuredCell<'a> {
-        static LATENCY: LazyLock<Percentiles> = LazyLock::new(|| Percentiles {
-            p50: Some(2_000_000),
-            ..Percentiles::default()
-        });
-        MeasuredCell {
-            server,
-            load,
-            rate,
-            latency: &LATENCY,
-        }
-    }
-
-    fn cell(server: &str, rate: f64) -> MeasuredCell<'_> {
-        at(server, "c100", rate)
-    }
-
-    #[test]
-    fn a_second_too_many_is_taken_out() {
-        let correction = Correction {
-            why: "a sleep".into(),
-            requests: 1_000_000,
-            too_seconds: 1.0,
-        };
-        // 117,036.86/s over a million echoes are 8.544 s, of which 7.544 s were echoes.
-        assert!((correction.apply(117_036.86) - 132_550.0).abs() < 1.0);
-        assert!((correction.apply(149_737.19) - 176_107.0).abs() < 1.0);
-        let both = row("a", "a", &[117_036.86, 149_737.19]);
-        assert!((both.corrected(Some(&correction)).unwrap() - 154_328.5).abs() < 1.0);
-        assert_eq!(both.corrected(None), None);
-    }
-
-    #[test]
-    fn a_row_of_its_own_correction() {
-        let mut it = row("a", "a", &[1.0]);
-        it.corrected = vec![3.0, 5.0];
-        assert_eq!(it.corrected(None), Some(4.0));
-    }
-
-    #[test]
-    fn orders_then_and_now() {
-        let published = published(vec![
-            row("a", "a", &[100.0, 120.0]),
-            row("b, old", "b", &[500.0]),
-            row("b", "b", &[55.0]),
-            row("c", "c", &[20.0]),
-            row("gone", "d", &[999.0]),
-        ]);
-        let now = [cell("a", 200.0), cell("b", 300.0), cell("c", 20.0)];
-        let beside = Beside::new(&published, "a", &now);
-        let places: Vec<_> = beside
-            .rows
-            .iter()
-            .map(|row| (row.place_then, row.place_now))
-            .collect();
-        let expected = [
-            (Some(1), Some(2)),
-            (None, None),
-            (Some(2), Some(1)),
-            (Some(3), Some(3)),
-            (None, None),
-        ];
-        assert_eq!(places, expected);
-        assert_eq!(beside.rows[2].ratio_then, Some(0.5));
-        assert_eq!(beside.rows[2].ratio_now, Some(1.5));
-        assert_eq!(beside.rows[4].published, Some(999.0));
-        assert_eq!(beside.rows[4].measured, None);
-        assert_eq!(beside.order, Some(OrderAgreement { pairs: 3, same: 2 }));
-        let text = beside.text(UNLIMITED);
-        assert!(text.contains("Of 3 pairs of servers, 2 (67%)"), "{text}");
-        assert!(
-            !text.contains("as corrected") && !text.contains("load"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn latencies_are_shown_where_they_were_published() {
-        let mut rows = vec![row("a", "a", &[10.0])];
-        rows[0].latency_ms = BTreeMap::from([("p50".into(), 4.0), ("p99".into(), 9.0)]);
-        let beside = Beside::new(&published(rows), "a", &[cell("a", 1.0)]);
-        let text = beside.text(UNLIMITED);
-        assert!(text.contains("4.00 ms → 2.00 ms"), "{text}");
-        assert!(text.contains("9.00 ms → –"), "{text}");
-    }
-
-    #[test]
-    fn rows_are_compared_under_their_own_load() {
-        let mut rows = vec![row("a", "a", &[10.0]), row("b", "b", &[20.0])];
-        rows.extend(rows.clone());
-        for (row, load) in rows.iter_mut().zip(["c1", "c1", "c8", "c8"]) {
-            row.load = Some(load.into());
-        }
-        let now = [
-            at("a", "c1", 1.0),
-            at("b", "c1", 2.0),
-            at("a", "c8", 5.0),
-            at("b", "c8", 4.0),
-        ];
-        let beside = Beside::new(&published(rows), "a", &now);
-        assert_eq!(beside.order, Some(OrderAgreement { pairs: 2, same: 1 }));
-        assert_eq!(beside.rows[3].ratio_now, Some(0.8));
-        assert!(beside.text(UNLIMITED).contains("c8"));
-        assert!(!beside.text(UNLIMITED).contains("response times"));
-    }
-}
+mod tests;

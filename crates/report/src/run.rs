@@ -349,6 +349,7 @@ impl RunReport {
                 load: &cell.load_label,
                 rate: cell.throughput.value(),
                 latency: &cell.latency.response,
+                cpu_us_per_request: cell.server_cpu_us_per_request.map(|cpu| cpu.value),
             })
             .collect();
         self.published = Some(Beside::new(published, &self.run.baseline, &measured));

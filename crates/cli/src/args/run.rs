@@ -24,6 +24,7 @@ use std::path::PathBuf;
     prony run my-experiment.toml --only go-net-http,node\n  \
     prony run weather --load 'c64 t8' --only finagle\n  \
     prony run http-echo --only node --protocol plain,tls  # TLS\n  \
+    prony run techempower --as-published          # its own connections, 15 s\n  \
     prony run quickstart --why                    # docs/why.md\n  \
     prony run techempower --from FrameworkBenchmarks --only gin,axum\n  \
     prony run weather --server-host gw --upstream-host up --client-host gen\n  \
@@ -60,6 +61,11 @@ pub struct RunArgs {
     /// plain, tls, h2c, h2, separated by commas; each load is made over each of them.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub protocol: Vec<Protocol>,
+    /// Connections and durations as published
+    ///
+    /// Those that the experiment names in `as_published`, instead of those for a small machine.
+    #[arg(long)]
+    pub as_published: bool,
     /// One round, a tenth of the work, 3 s of warm-up
     #[arg(long)]
     pub quick: bool,

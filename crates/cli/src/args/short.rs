@@ -111,6 +111,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
             "from",
             "load",
             "quick",
+            "as_published",
             "warmup",
             "protocol",
             "why",

@@ -129,3 +129,26 @@ fn the_corrections_of_the_echo_table_are_those_that_are_known() {
     );
     assert_eq!(table.row.len(), 21);
 }
+
+#[test]
+fn levels_are_those_that_were_published_where_that_is_asked_for() {
+    let place = Place::with_references();
+    let plain = EXPERIMENT.replace("published = 'old.toml'\n", "");
+    let file = place.experiment("plain", &plain);
+    let done = place.prony(&["run", &file, "--as-published"]).with(2);
+    assert!(
+        done.stderr.contains("no load of plain has as_published"),
+        "{done}"
+    );
+    let both = format!("{plain}as_published = {{ connections = [1, 3] }}\n");
+    let file = place.experiment("both", &both);
+    let run = ["run", &file, "--as-published", "--json"];
+    let report = place.prony(&run).with(0).json();
+    assert_eq!(report["run"]["title"], "T, as published");
+    let cells = report["cells"].as_array().unwrap();
+    let connections = cells
+        .iter()
+        .map(|cell| cell["load"]["connections"].as_u64());
+    let connections: BTreeSet<u64> = connections.map(Option::unwrap).collect();
+    assert_eq!(connections, BTreeSet::from([1, 3]));
+}

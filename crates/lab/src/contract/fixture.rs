@@ -100,6 +100,8 @@ pub struct Fixture {
     secret: Vec<u8>,
     /// Items that a server of arena reads; null for other contracts.
     dataset: serde_json::Value,
+    /// Files that a server of arena sends; none for other contracts.
+    files: Vec<arena::StaticFile>,
     reply: Mutex<UpstreamReply>,
     upstream: Option<Upstream>,
     database: Option<Arc<dyn Database>>,
@@ -130,6 +132,7 @@ impl Fixture {
             page: page(),
             secret: page(),
             dataset: serde_json::Value::Null,
+            files: Vec::new(),
             reply: Mutex::new(UpstreamReply::Weather(Weather::PUBLISHED)),
             upstream: None,
             database: None,
@@ -158,6 +161,12 @@ impl Fixture {
                 let folder = FixtureFolder::new(scratch)?;
                 this.dataset = arena::random_dataset();
                 folder.write(arena::DATASET_FILE, this.dataset.to_string().as_bytes())?;
+                this.files = arena::random_files();
+                let below = folder.above.join(FOLDER).join(arena::FILES_FOLDER);
+                fs::create_dir(&below)?;
+                for file in &this.files {
+                    fs::write(below.join(file.name), &file.bytes)?;
+                }
                 this.folder = Some(folder);
             }
             Contract::Weather => {
@@ -242,6 +251,10 @@ impl Fixture {
 
     pub(super) fn dataset(&self) -> &serde_json::Value {
         &self.dataset
+    }
+
+    pub(super) fn files(&self) -> &[arena::StaticFile] {
+        &self.files
     }
 
     pub(super) fn weather(&self) -> Weather {

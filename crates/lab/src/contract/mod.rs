@@ -103,7 +103,7 @@ pub enum Contract {
     Http,
     /// Tests of databases and rendering at seven paths, as TechEmpower's suite asks for them.
     Techempower,
-    /// Profiles of HttpArena at six paths: sums, JSON of a dataset, uploads, and items of a database.
+    /// Profiles of HttpArena at seven paths: sums, JSON of a dataset, uploads, files, and items of a database.
     Arena,
     /// Over WebSocket at `/`, every message comes back, text as text and binary as binary.
     WsEcho,

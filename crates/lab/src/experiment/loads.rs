@@ -45,9 +45,20 @@ impl fmt::Display for ExperimentLoad {
     }
 }
 
-/// Every load of the file, lists spelled out. `wrong` makes a mistake of the experiment, at a place in it.
+/// Levels of the loads of an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Levels {
+    /// Levels that suit a small machine.
+    Own,
+    /// Levels that others published.
+    Published,
+}
+
+/// Every load of the file at these levels, lists spelled out; none where none were published. `wrong` makes a mistake of
+/// the experiment, at a place in it.
 pub(super) fn read(
     file: &ExperimentFile,
+    levels: Levels,
     source: &Source,
     folder: Folder<'_>,
     wrong: &impl Fn(Range<usize>, String, Option<String>) -> Mistake,
@@ -56,14 +67,22 @@ pub(super) fn read(
         let label = "either one load or several loads".into();
         return Err(wrong(file.load.span(), label, None));
     }
-    let one = [&file.load];
-    let tables: Vec<&Spanned<LoadTable>> = match file.loads.as_slice() {
-        [] => one.to_vec(),
-        several => several.iter().collect(),
+    let tables = match file.loads.as_slice() {
+        [] => std::slice::from_ref(&file.load),
+        several => several,
     };
+    let published = |table: &Spanned<LoadTable>| table.get_ref().as_published.is_some();
+    if levels == Levels::Published && !tables.iter().any(published) {
+        return Ok(Vec::new());
+    }
     let mut loads: Vec<ExperimentLoad> = Vec::new();
     for table in tables {
-        let mut grid = table.get_ref().grid().map_err(|(key, must)| {
+        let grid = match (levels, &table.get_ref().as_published) {
+            (Levels::Own, Some(levels)) if levels.only => continue,
+            (Levels::Own, _) => table.get_ref().grid(),
+            (Levels::Published, _) => table.get_ref().as_published().grid(),
+        };
+        let mut grid = grid.map_err(|(key, must)| {
             let at = place_of(key, table.span(), source.text());
             wrong(at, format!("{key} {must}"), None)
         })?;

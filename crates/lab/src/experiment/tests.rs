@@ -336,3 +336,41 @@ fn what_cannot_be_spoken_is_shown_in_its_place() {
         "{names:?}"
     );
 }
+
+#[test]
+fn levels_may_be_those_that_were_published() {
+    let error = parse(GOOD).unwrap().as_published().unwrap_err();
+    assert_eq!(error, "no load of it has as_published");
+    let text = format!(
+        "{}\n[[loads]]\nname = 'one'\nas_published = {{ connections = [2, 3], duration = '15s' }}\n\
+         [[loads]]\nname = 'two'\n[[loads]]\nname = 'three'\nas_published = {{ only = true }}\n",
+        GOOD.split_once("[load]").unwrap().0
+    );
+    let mut experiment = parse(&text).unwrap();
+    let labels = |experiment: &Experiment| -> Vec<String> {
+        experiment.loads.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(labels(&experiment), ["one", "two"]);
+    experiment.as_published().unwrap();
+    assert_eq!(labels(&experiment), ["one c2", "one c3", "two", "three"]);
+    assert_eq!(experiment.title, "T, as published");
+    let wrong = parse(&text.replace("[2, 3]", "0")).unwrap_err();
+    assert!(wrong.contains("connections must be at least 1"), "{wrong}");
+}
+
+#[test]
+fn published_rows_of_arena_are_of_its_loads_as_published() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/arena.toml");
+    let mut arena = Experiment::find(folder.to_str().unwrap(), &catalog(), &|_| None).unwrap();
+    arena.as_published().unwrap();
+    let loads: HashSet<String> = arena.loads.iter().map(ToString::to_string).collect();
+    let published: prony_record::published::Published = arena.published.unwrap().parse().unwrap();
+    published.check().unwrap();
+    for row in &published.row {
+        let load = row.load.as_ref().unwrap();
+        assert!(loads.contains(load), "{}: {load}", row.label);
+        let cpu = row.cpu_us_per_request.unwrap();
+        assert!((1.0..100_000.0).contains(&cpu), "{}: {cpu}", row.label);
+    }
+    assert!(published.row.len() > 100);
+}

@@ -87,11 +87,14 @@ pub(super) fn chart(material: &Material) -> Option<Chart> {
         ("measured", Align::Right),
         ("ratio then", Align::Right),
         ("ratio now", Align::Right),
+        ("CPU/request then, µs", Align::Right),
+        ("CPU/request now, µs", Align::Right),
         ("note", Align::Left),
     ]);
     for row in &beside.rows {
         let rate = |value: Option<f64>| value.map_or("–".into(), precise);
         let ratio = |value: Option<f64>| value.map_or("–".into(), |value| format!("{value:.3}"));
+        let cpu = |us: Option<f64>| us.map_or("–".into(), |us| format!("{us:.2}"));
         table.row([
             row.label.clone(),
             row.server.clone().unwrap_or_default(),
@@ -101,6 +104,8 @@ pub(super) fn chart(material: &Material) -> Option<Chart> {
             rate(row.measured),
             ratio(row.ratio_then),
             ratio(row.ratio_now),
+            cpu(row.cpu_us_per_request),
+            cpu(row.measured_cpu_us_per_request),
             row.note.clone().unwrap_or_default(),
         ]);
     }

@@ -27,7 +27,8 @@ pub const TOGETHER: &str = "the intervals of all ratios hold together; no signif
 
 impl RunReport {
     /// The report as text for a terminal of `width` columns: results first, then what the checks found, then
-    /// what was not measured. `verbose` names each server that is not set up.
+    /// what was not measured. `verbose` names each server that is not set up, and shows published figures of what was not
+    /// measured.
     #[must_use]
     pub fn text(&self, verbose: bool, width: usize) -> String {
         let mut out = String::new();
@@ -68,7 +69,7 @@ impl RunReport {
             let _ = writeln!(out, "\n{}", scaling.sentence);
         }
         if let Some(published) = &self.published {
-            out += &published.text(width);
+            out += &published.text(verbose, width);
         }
         if let Some(anatomy) = &self.why {
             out += &crate::why::text(anatomy, width);

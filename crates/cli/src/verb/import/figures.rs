@@ -89,6 +89,7 @@ fn published(
         rates: row.rates,
         corrected: Vec::new(),
         latency_ms: row.latency_ms,
+        cpu_us_per_request: None,
         note: row.note,
     });
     let published = Published {

@@ -13,6 +13,11 @@ const QUICK_WARMUP: Duration = Duration::from_secs(3);
 
 /// Applies the options of the command line to an experiment.
 pub fn adapt(experiment: &mut Experiment, args: &RunArgs) -> Result<()> {
+    if args.as_published {
+        let has = "published levels are keys of a load: as_published = { connections = 512 }";
+        let levels = experiment.as_published();
+        levels.map_err(|why| usage!(help = has, "--as-published: {why}"))?;
+    }
     if args.quick {
         experiment.rounds = 1;
         for ExperimentLoad { shape: load, .. } in &mut experiment.loads {

@@ -64,30 +64,27 @@ impl TlsStream {
 impl Read for &TlsStream {
     /// 0 only after the server's close_notify; an end without it is an error.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        // So few bytes complete no more than rustls has room for.
-        let mut buffer = [0; 4096];
-        let mut bytes: &[u8] = &[];
         loop {
             let mut tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
-            while !bytes.is_empty() && tls.read_tls(&mut bytes)? > 0 {
-                let result = tls.process_new_packets();
-                self.flush_into(&mut tls)?;
-                result.map_err(io::Error::other)?;
-            }
             match tls.reader().read(out) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => return result,
             }
             // Not while the other direction waits for the connection.
             drop(tls);
-            let n = (&self.wire).read(&mut buffer)?;
-            if n == 0 {
+            if self.wire.peek(&mut [0])? == 0 {
                 return Err(io::Error::new(
                     io::ErrorKind::UnexpectedEof,
                     "the server closed the connection without TLS's close_notify",
                 ));
             }
-            bytes = &buffer[..n];
+            let mut tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
+            // Bytes are there, so that this does not wait. It takes as many as rustls has room for, as all that was
+            // decrypted has been read: more than that would be an error.
+            tls.read_tls(&mut &self.wire)?;
+            let result = tls.process_new_packets();
+            self.flush_into(&mut tls)?;
+            result.map_err(io::Error::other)?;
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Requests with bodies and fields, and the heads that answers have.
 
-use super::super::Visit;
 use super::super::answer::{HttpAnswer, Listener};
 use super::super::http::{self, Case, send};
 use super::super::wire::{Fault, excerpt};
+use super::super::{Visit, over_h2};
+use crate::over_h2::RequestEnd;
 use serde_json::Value;
 
 /// End of a request's body.
@@ -20,6 +21,29 @@ pub(super) fn get(visit: &Visit<'_>, target: &str) -> Result<HttpAnswer, Fault> 
     let answer = asked.answer()?;
     asked.expect_nothing_more()?;
     Ok(answer)
+}
+
+/// The same with this Accept-Encoding; without it where it is empty.
+pub(super) fn get_accepting(
+    visit: &Visit<'_>,
+    target: &str,
+    accepted: &str,
+) -> Result<HttpAnswer, Fault> {
+    let case = Case::get(target, |_| Ok(()));
+    let fields: Vec<(String, String)> = match accepted {
+        "" => Vec::new(),
+        codings => vec![("accept-encoding".to_owned(), codings.to_owned())],
+    };
+    if visit.way.over.has_streams() {
+        return over_h2::ask_with(&case, visit, &fields, RequestEnd::Itself);
+    }
+    let mut listener = Listener::new(visit.open()?);
+    let lines = fields
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"));
+    let lines: String = lines.collect();
+    send(&listener, &case.request(visit.way.authority, &lines))?;
+    listener.answer()
 }
 
 /// Asks on an open connection, with further header lines.

@@ -1,5 +1,5 @@
-//! `arena`: profiles of HttpArena, which one server has at six paths: sums, JSON of a dataset with and without
-//! compression, uploads, rows of a database, and items that are read, listed, created and changed.
+//! `arena`: profiles of HttpArena, which one server has at seven paths: sums, JSON of a dataset with and without
+//! compression, uploads, files, rows of a database, and items that are read, listed, created and changed.
 
 mod ask;
 mod async_db;
@@ -7,14 +7,17 @@ mod baseline;
 mod counted;
 mod crud;
 mod dataset;
+mod files;
 mod items;
 mod json;
+mod static_files;
 mod upload;
 
 use super::http::{self, Case};
 use super::parts::Part;
 use super::{Act, Exchange, Visit};
 pub(super) use dataset::{FILE as DATASET_FILE, random as random_dataset};
+pub(super) use files::{FOLDER as FILES_FOLDER, StaticFile, random as random_files};
 use prony_engine::protocol::{Expect, HttpRequest};
 use rand::RngExt;
 
@@ -51,6 +54,9 @@ pub(super) const SCRIPT: &[Act] = &[
     json::STEP,
     json::COMPRESSED,
     upload::STEP,
+    static_files::STEP,
+    static_files::ENCODED,
+    static_files::OUTSIDE,
     async_db::STEP,
     async_db::CLAMPED,
     crud::READ,

@@ -174,6 +174,8 @@ pub struct Site {
     pub database: Arc<FakeDatabase>,
     pub fixture: Fixture,
     pub dataset: Value,
+    /// The files, by their names.
+    pub files: HashMap<String, Vec<u8>>,
     /// Items that were read, and when.
     pub cache: Mutex<HashMap<u64, (Instant, Value)>>,
     /// Rows when the server started.
@@ -188,7 +190,14 @@ impl Site {
         let fixture = Fixture::set_up(Contract::Arena, scratch.path()).unwrap();
         let dataset = std::fs::read(fixture.docroot().join("dataset.json")).unwrap();
         let kept = database.table().rows.clone();
+        let files = std::fs::read_dir(fixture.docroot().join("static")).unwrap();
+        let read = |entry: std::io::Result<std::fs::DirEntry>| {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            (name, std::fs::read(entry.path()).unwrap())
+        };
         Self {
+            files: files.map(read).collect(),
             fixture: fixture.with_database(Arc::clone(&database) as _),
             dataset: serde_json::from_slice(&dataset).unwrap(),
             cache: Mutex::default(),
@@ -206,6 +215,28 @@ impl Site {
             item["total"] = json!(product * factor);
         }
         Answer::list(&items)
+    }
+
+    /// A file, in gzip where that is accepted.
+    pub fn file(&self, request: &Request) -> Answer {
+        let name = &request.path()["/static/".len()..];
+        let Some(bytes) = self.files.get(name) else {
+            return Answer::none();
+        };
+        let media = match name.rsplit('.').next() {
+            Some("css") => "text/css",
+            Some("html") => "text/html; charset=utf-8",
+            Some("js") => "text/javascript",
+            Some("json") => "application/json",
+            Some("svg") => "image/svg+xml",
+            Some("webp") => "image/webp",
+            _ => "font/woff2",
+        };
+        let answer = Answer::new(media, bytes.clone());
+        match request.field("accept-encoding").contains("gzip") {
+            true => answer.gzip(6),
+            false => answer,
+        }
     }
 
     pub fn async_db(&self, request: &Request) -> Answer {
@@ -292,6 +323,7 @@ impl Site {
             }
             ("GET", "/pipeline") => Answer::text(&"ok"),
             ("POST", "/upload") => Answer::text(&request.body.len()),
+            ("GET", path) if path.starts_with("/static/") => self.file(request),
             ("GET", "/async-db") => self.async_db(request),
             ("GET", "/crud/items") => self.list(request),
             ("POST", "/crud/items") => self.post(request),

@@ -26,6 +26,7 @@ pub fn experiment(names: &[&str], rounds: u32) -> Experiment {
             requests: None,
             weight: None,
         }],
+        published_loads: Vec::new(),
         rounds,
         placement: Sharing::Split,
         place: HostPlacement::default(),

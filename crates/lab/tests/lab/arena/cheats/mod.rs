@@ -2,6 +2,7 @@
 
 mod async_db;
 mod crud;
+mod static_files;
 
 use super::database::{item, of_category, of_prices};
 use super::inspect;
