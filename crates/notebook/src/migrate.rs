@@ -4,7 +4,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 /// The scripts, the first of which makes version 1 from an empty file. A released script is never
 /// changed; a change is a new one.
-pub(crate) const SCRIPTS: &[&str] = &[include_str!("schema/1.sql")];
+pub(crate) const SCRIPTS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 /// `PRAGMA application_id` of a notebook: "PRNY", as `schema/1.sql` sets it.
 const APPLICATION: i64 = 0x5052_4e59;
@@ -81,6 +81,25 @@ mod tests {
         migrate(&mut connection, SCRIPTS).unwrap();
         assert_eq!(version(&connection), SCRIPTS.len() as i64);
         migrate(&mut connection, SCRIPTS).unwrap();
+    }
+
+    #[test]
+    fn a_file_of_the_first_version_keeps_its_distributions() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &SCRIPTS[..1]).unwrap();
+        connection
+            .execute_batch(
+                "PRAGMA foreign_keys = OFF;
+                INSERT INTO histogram VALUES (1, 'response', 3, x'00', NULL);",
+            )
+            .unwrap();
+        migrate(&mut connection, SCRIPTS).unwrap();
+        let add = "INSERT INTO histogram VALUES (1, 'first-byte', 1, x'01', NULL)";
+        connection.execute(add, []).unwrap();
+        let count: i64 = connection
+            .query_row("SELECT sum(count) FROM histogram", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(count, 4);
     }
 
     #[test]

@@ -234,7 +234,7 @@ impl RateStep {
 pub struct Limited {
     /// The percentile, such as 99.
     pub percentile: f64,
-    /// Of times to the first byte, and not of response times.
+    /// True: of times to the first byte, and not of response times.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub first_byte: bool,
     /// Value of that percentile, in milliseconds; null when there were too few answers for it.

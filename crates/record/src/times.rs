@@ -249,7 +249,7 @@ pub struct Distributions {
     /// First byte of the body - due, of answers whose last byte came later; see
     /// [`to_first_byte`](Self::to_first_byte).
     pub first_byte: Times,
-    /// What [`response`](Self::response) has of the same answers.
+    /// Response times of the same answers, which [`response`](Self::response) has too.
     pub in_parts: Times,
     /// Time to make a connection, set-up included; one that took too long at the time-out's length.
     /// Without the handshake of TLS.
@@ -353,16 +353,20 @@ impl Distributions {
         to_first_byte(&self.response, &self.first_byte, &self.in_parts)
     }
 
-    /// The percentiles that they support, those of the response times with their intervals. `failed` requests have no time in
+    /// The percentiles that they support, those of response times and first bytes with their intervals. `failed` requests have
+    /// no time in
     /// them.
     #[must_use]
     pub fn percentiles(&self, failed: u64) -> Latency {
+        let first_byte = self.to_first_byte();
         Latency {
             response: Percentiles::of(&self.response, failed)
                 .with_intervals(&self.response, &self.effective),
             service: Percentiles::of(&self.service, failed),
             send_delay: Percentiles::of(&self.send_delay, 0),
-            first_byte: Percentiles::of(&self.to_first_byte(), failed),
+            // Their requests are the same, so their samples are worth as much.
+            first_byte: Percentiles::of(&first_byte, failed)
+                .with_intervals(&first_byte, &self.effective),
         }
     }
 }

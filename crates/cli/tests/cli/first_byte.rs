@@ -26,7 +26,7 @@ class Parts(socketserver.StreamRequestHandler):
                 "/chunks": ("Transfer-Encoding: chunked", b"1\r\nh\r\n", b"4\r\nello\r\n0\r\n\r\n"),
                 "/close": ("Connection: close", b"h", b"ello"),
                 "/whole": ("Content-Length: 5", b"hello", b""),
-            }[path]
+            }.get(path, ("Content-Length: 0", b"", b""))
             self.wfile.write(b"HTTP/1.1 200 OK\r\n" + head.encode() + b"\r\n\r\n" + first)
             if rest:
                 time.sleep(float(sys.argv[2]))
@@ -40,7 +40,7 @@ class Server(socketserver.ThreadingTCPServer):
     request_queue_size = 64
 
 with Server(("127.0.0.1", int(sys.argv[1])), Parts) as server:
-    print("port", server.server_address[1], flush=True)
+    print("port", server.server_address[1], file=sys.stderr, flush=True)
     server.serve_forever()
 "#;
 
@@ -141,9 +141,9 @@ fn a_duel_and_a_capacity_know_first_bytes() {
     place.file("parts.py", PARTS);
     let side = |between: &str| format!("python3 parts.py {{port}} {between}");
     let (a, b) = (side("0.03"), side("0.06"));
-    let duel = ["duel", &a, &b, "--get", "/length", "--json"];
+    let duel = ["duel", &a, &b, "--path", "/length", "--json"];
     let short = [
-        "--rounds", "2", "-d", "600ms", "--warmup", "50ms", "-c", "2", "--rate", "20",
+        "--rounds", "2", "-d", "1200ms", "--warmup", "50ms", "-c", "8", "--rate", "60",
     ];
     let line = [&duel[..], &short].concat();
     let report = crate::duel::with_common_rate(|| place.prony(&line).with(0).json());

@@ -21,21 +21,25 @@ ALTER TABLE items ALTER COLUMN tags TYPE jsonb USING to_jsonb(tags);
 ";
 
 /// Profiles of the suite, and the parts of the contract. Items of its crud profile differ from the contract's.
-const PROFILES: [(&str, &str); 6] = [
+const PROFILES: [(&str, &str); 7] = [
     ("baseline", "baseline"),
     ("pipelined", "pipeline"),
     ("json", "json"),
     ("json-comp", "json-compressed"),
     ("upload", "upload"),
+    ("static", "static"),
     ("async-db", "async-db"),
 ];
 
-/// Options of the engine's `run`, as the suite has them: for io_uring, the dataset, and the database's address.
-const OPTIONS: [&str; 8] = [
+/// Options of the engine's `run`, as the suite has them: for io_uring, the dataset, the files, and the database's
+/// address.
+const OPTIONS: [&str; 10] = [
     "--security-opt",
     "seccomp=unconfined",
     "--volume",
     "{docroot}/dataset.json:/data/dataset.json:ro",
+    "--volume",
+    "{docroot}/static:/data/static:ro",
     "--env",
     "DATABASE_URL",
     "--env",

@@ -107,6 +107,15 @@ pub(super) const PARTS: &[Part] = &[
         ..part("json-compressed", "/json/", &[json::COMPRESSED.name])
     },
     part("upload", "/upload", &[upload::STEP.name]),
+    part(
+        "static",
+        "/static/",
+        &[
+            static_files::STEP.name,
+            static_files::ENCODED.name,
+            static_files::OUTSIDE.name,
+        ],
+    ),
     Part {
         database: true,
         ..part(
