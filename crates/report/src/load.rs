@@ -137,6 +137,9 @@ pub struct StreamsReport {
     pub sent_again: u64,
 }
 
+/// Why requests were sent again, and what helps where they are many.
+const AGAIN: &str = "sent again that the server had not processed (GOAWAY, or REFUSED_STREAM: ask for fewer streams)";
+
 impl StreamsReport {
     /// In a line.
     #[must_use]
@@ -154,8 +157,8 @@ impl StreamsReport {
         };
         let again = match self.sent_again {
             0 => String::new(),
-            1 => ", 1 request sent again after GOAWAY".to_owned(),
-            n => format!(", {} requests sent again after GOAWAY", show::count(n)),
+            1 => format!(", 1 request {AGAIN}"),
+            n => format!(", {} requests {AGAIN}", show::count(n)),
         };
         format!(
             "{streams} in flight on each connection{limited}, windows of {}{again}",

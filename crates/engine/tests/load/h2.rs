@@ -367,6 +367,47 @@ fn requests_that_goaway_leaves_out_are_sent_again() {
     }
 }
 
+/// A server that refuses every second request at first, as some do beyond a limit that they do not state, loses none.
+#[test]
+fn refused_requests_are_sent_again() {
+    fn refused(s: u32) -> Vec<u8> {
+        frame(RST_STREAM, 0, s, &7_u32.to_be_bytes())
+    }
+    let server = serves(greeting(), |s| match s % 4 {
+        1 => right(s),
+        _ => refused(s),
+    });
+    for arrival in [CLOSED, CONSTANT] {
+        for kind in transports() {
+            let plan = plan(&server.target, get(), 2, kind)
+                .pipeline(4)
+                .ends_after(200)
+                .due(arrival);
+            let seen = until_done(&plan);
+            conserved(&plan, &seen);
+            assert_eq!(
+                seen.outcomes.ok, 200,
+                "{:?} {:?} {:?}",
+                seen.outcomes, seen.errors, seen.wrong_answers
+            );
+            assert_eq!(seen.connected, 2, "{:?}", seen.errors);
+            assert!(seen.sent_again >= 100, "{}", seen.sent_again);
+        }
+    }
+    // One that refuses everything gets the same request a limited number of times.
+    let server = serves(greeting(), refused);
+    let plan = plan(&server.target, get(), 1, transports()[0]).ends_after(N);
+    let seen = until_done(&plan);
+    conserved(&plan, &seen);
+    assert_eq!(seen.outcomes.ok, 0);
+    let told = seen.wrong_answers.join("; ");
+    assert!(
+        told.contains("REFUSED_STREAM"),
+        "{told} {:?}",
+        seen.outcomes
+    );
+}
+
 #[test]
 fn requests_that_goaway_leaves_out_are_told() {
     let server = serves(greeting(), |s| match s {

@@ -23,6 +23,8 @@ pub(super) const END_HEADERS: u8 = 0x4;
 pub(super) const PADDED: u8 = 0x8;
 pub(super) const PRIORITISED: u8 = 0x20;
 
+/// Error code of a request that has not been processed.
+pub(super) const REFUSED_STREAM: u32 = 7;
 /// Error codes that are sent.
 pub(super) const NO_ERROR: u32 = 0;
 pub(super) const PROTOCOL_ERROR: u32 = 1;

@@ -86,11 +86,7 @@ impl<C: Content> H2Conn<C> {
         // The newest first, so that the oldest is the first to be sent again.
         beyond.sort_unstable_by(|a, b| b.cmp(a));
         for (_, place) in beyond {
-            let tag = self.streams.get(place).tag;
-            if tag.is_some_and(|tag| turn.events.left_out(tag)) {
-                self.close(place, false);
-                let reading = &mut self.streams.get(place).answer.reading;
-                C::left_out(turn.state, reading, self.slot);
+            if self.again(place, turn) {
                 continue;
             }
             let why = match code {
@@ -107,6 +103,18 @@ impl<C: Content> H2Conn<C> {
         }
         turn.events.closing();
         Ok(())
+    }
+
+    /// The server does not process a request. Is it sent again?
+    fn again(&mut self, place: usize, turn: &mut Turn<'_, C, impl Events<Tag>>) -> bool {
+        let tag = self.streams.get(place).tag;
+        if !tag.is_some_and(|tag| turn.events.left_out(tag)) {
+            return false;
+        }
+        self.close(place, false);
+        let reading = &mut self.streams.get(place).answer.reading;
+        C::left_out(turn.state, reading, self.slot);
+        true
     }
 
     pub(super) fn window_update(
@@ -158,6 +166,9 @@ impl<C: Content> H2Conn<C> {
             StreamState::Never => return Err(STREAM),
             StreamState::Ended => {}
             StreamState::Cancelled => self.streams.forget(header.stream),
+            // It has not been processed (RFC 9113, 8.7).
+            StreamState::Open(place)
+                if code == frame::REFUSED_STREAM && self.again(place, turn) => {}
             StreamState::Open(place) => {
                 let name = frame::error_name(code);
                 let why = format!("the server reset the stream ({name})");
