@@ -266,7 +266,7 @@ impl Evidence {
             // No more streams are in flight than the server allows.
             pipeline: seen
                 .streams_allowed
-                .map_or(load.pipeline, |most| most.min(load.pipeline)),
+                .map_or(load.pipeline, |most| most.clamp(1, load.pipeline)),
             // What falls due are sessions, which last as long as they do.
             rate: load
                 .rate_over(seen.seconds())

@@ -126,14 +126,14 @@ pub struct LoadReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StreamsReport {
     /// Requests in flight on each connection, as streams: as many as were asked for, or as the server allows if those are
-    /// fewer.
+    /// fewer; 0 where it never allowed any.
     pub streams: u32,
     /// Streams that were asked for.
     pub asked: u32,
     /// How many bytes the server might send ahead, on each stream and on each connection (there at least 65,535).
     pub window: u32,
-    /// Requests that the server had left out when it closed their connection (GOAWAY), sent again on another one; warm-up
-    /// included.
+    /// Requests that the server had not processed, and that were sent again: left out when it closed their connection (GOAWAY),
+    /// or refused (REFUSED_STREAM); warm-up included.
     pub sent_again: u64,
 }
 
@@ -145,6 +145,10 @@ impl StreamsReport {
     #[must_use]
     pub fn line(&self) -> String {
         let streams = match self.streams {
+            0 => {
+                return "no streams: the server allows none (SETTINGS_MAX_CONCURRENT_STREAMS is 0)"
+                    .into();
+            }
             1 => "1 stream".into(),
             n => format!("{} streams", show::count(n.into())),
         };

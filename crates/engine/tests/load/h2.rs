@@ -409,6 +409,15 @@ fn refused_requests_are_sent_again() {
 }
 
 #[test]
+fn a_server_that_allows_no_stream_is_told_from_one_that_hangs() {
+    let none = frame(SETTINGS, 0, 0, &setting(3, 0));
+    let server = serves(none, right);
+    let plan = plan(&server.target, get(), 1, transports()[0]);
+    let seen = during(&plan, 200_000_000);
+    assert_eq!((seen.outcomes.ok, seen.streams_allowed), (0, Some(0)));
+}
+
+#[test]
 fn requests_that_goaway_leaves_out_are_told() {
     let server = serves(greeting(), |s| match s {
         7 => frame(GOAWAY, 0, 0, &[&1_u32.to_be_bytes()[..], &[0; 4]].concat()),

@@ -20,8 +20,10 @@ pub struct H2<C: Content = Plain> {
     setup: Setup<C>,
     state: C::State,
     header_bytes: HeadBytes,
-    /// The fewest streams that a server has allowed on a connection; none at all is only for a time.
+    /// The fewest streams that a server has allowed on a connection; none at all is mostly for a time.
     allowed: u32,
+    /// A server has allowed none at all.
+    allowed_none: bool,
 }
 
 /// Settings that stay the same for all connections and requests.
@@ -63,6 +65,7 @@ impl<C: Content<State: Default>> H2<C> {
             state: C::State::default(),
             header_bytes: HeadBytes::default(),
             allowed: u32::MAX,
+            allowed_none: false,
         }
     }
 }
@@ -82,6 +85,7 @@ impl<C: Content<Expect = ()>> H2<C> {
             state,
             header_bytes: HeadBytes::default(),
             allowed: u32::MAX,
+            allowed_none: false,
         }
     }
 }
@@ -151,8 +155,9 @@ impl<C: Content> Session for H2<C> {
         let result = conn.received((&self.setup, &mut self.state), bytes, out, events);
         let header_bytes = std::mem::take(&mut conn.heads);
         self.header_bytes = self.header_bytes.merge(header_bytes);
-        if let 1.. = conn.most_streams {
-            self.allowed = self.allowed.min(conn.most_streams);
+        match conn.most_streams {
+            0 => self.allowed_none = true,
+            some => self.allowed = self.allowed.min(some),
         }
         result
     }
@@ -199,7 +204,10 @@ impl<C: Content> Session for H2<C> {
     }
 
     fn streams_allowed(&self) -> Option<u32> {
-        (self.allowed < u32::MAX).then_some(self.allowed)
+        match self.allowed {
+            u32::MAX => self.allowed_none.then_some(0),
+            some => Some(some),
+        }
     }
 
     fn grpc(&mut self) -> Option<prony_record::Grpc> {
