@@ -60,9 +60,9 @@ pub struct Apart {
     /// Builds, starts, verifies and watches them there; see --host.
     #[arg(long, value_name = "HOST")]
     pub server_host: Option<String>,
-    /// Run the servers' databases and other services on this machine
+    /// Run the servers' services on this machine
     ///
-    /// See --host. Needs --server-host; otherwise they run on the servers' machine.
+    /// Such as their databases. See --host. Needs --server-host; otherwise they run on the servers' machine.
     #[arg(long, value_name = "HOST")]
     pub service_host: Option<String>,
     /// Limit the servers to the first N CPUs

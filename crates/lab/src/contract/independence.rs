@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Names that the clients may use of the engine's protocols, and why.
-const SHARED: [(&str, &str); 17] = [
+const SHARED: [(&str, &str); 18] = [
     ("Expect", "says what a load expects"),
     ("HttpRequest", "says what is sent"),
     (
@@ -29,6 +29,10 @@ const SHARED: [(&str, &str); 17] = [
         "a load's request, which is handed to the engine",
     ),
     ("h2::H2ProbeError", "of the probe"),
+    (
+        "Mix, mix::MixRequest, mix::Piece",
+        "a load's requests, whose targets become the server's own",
+    ),
     ("h2::WINDOW", "a number for a load"),
     (
         "h2::self",
