@@ -1,0 +1,316 @@
+//! Control groups of servers: the kernel limits the CPU time and memory of all processes in one, and counts how often
+//! it had to.
+//!
+//! Each start of a server has its group, below prony's own where that can be written. The [supervisor](crate::supervisor)
+//! puts the server into it, not itself, and removes it when nothing of the server is left. Should prony and the supervisor
+//! be killed, the group is found by its name and removed when prony starts again.
+
+mod counters;
+mod hierarchy;
+
+pub use counters::Folders;
+pub(crate) use counters::Counters;
+
+use crate::leftovers::namespace_number;
+use hierarchy::{Controller, Membership, Version};
+use prony_record::ServerLimits;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Names of prony's groups begin with this; then follow the namespace of process numbers, the number of prony's process and
+/// one that counts.
+const PREFIX: &str = "prony-";
+/// Name of the group that prony itself goes into, behind the same numbers.
+const SELF: &str = "self";
+/// The longest wait for a group to be empty: its processes have ended, and the kernel still has to notice.
+const EMPTY_LIMIT: Duration = Duration::from_secs(5);
+
+/// How limits can be had where prony itself may not set them.
+pub const REMEDY: &str = "start prony as root, or in a group that it may divide: `systemd-run --user --scope -p Delegate=yes \
+                          prony …`; inside a container, this needs its control groups to be writable (`--privileged`)";
+
+/// Servers cannot be limited here.
+#[derive(Debug)]
+pub struct Unlimitable(String);
+
+impl fmt::Display for Unlimitable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "servers cannot be limited here: {}", self.0)
+    }
+}
+
+/// The control group of a server. Dropping it removes it, if its supervisor has not.
+#[derive(Debug)]
+pub struct Group(Folders);
+
+impl Group {
+    /// A new group with these limits; None without limits.
+    ///
+    /// # Errors
+    /// When the kernel has no control groups, or prony may not make one.
+    pub fn new(limits: &ServerLimits) -> Result<Option<Self>, Unlimitable> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        if limits.is_none() {
+            return Ok(None);
+        }
+        let name = own_name(&NEXT.fetch_add(1, Ordering::Relaxed).to_string());
+        let wanted = controllers(limits);
+        let mut this = Self(Folders {
+            limits: *limits,
+            ..Folders::default()
+        });
+        for &controller in &wanted {
+            let own = Membership::of("self", controller)
+                .ok_or_else(|| Unlimitable(format!("no control groups for {}", controller.name())))?;
+            // Of version 2, one group has all controllers.
+            let folder = match (own.version, &this.0.cpu) {
+                (Version::V2, Some(made)) if made.starts_with(&own.top) => made.clone(),
+                (Version::V2, _) => make(&own, &name, &wanted)?,
+                (Version::V1, _) => make(&own, &name, &[])?,
+            };
+            match controller {
+                Controller::Cpu => this.0.cpu = Some(folder.clone()),
+                Controller::Memory => this.0.memory = Some(folder.clone()),
+            }
+            counters::limit((controller, own.version), &folder, limits)
+                .map_err(|error| Unlimitable(error.to_string()))?;
+        }
+        Ok(Some(this))
+    }
+
+    /// Can servers be limited here? Tries it, before anything is started.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(limits: &ServerLimits) -> Result<(), Unlimitable> {
+        Self::new(limits).map(drop)
+    }
+
+    /// Folders of the group.
+    #[must_use]
+    pub const fn folders(&self) -> &Folders {
+        &self.0
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.0.remove();
+    }
+}
+
+impl Folders {
+    /// The groups that limit this process, which somebody else has made; `limits` are theirs.
+    pub(crate) fn around(process: libc::pid_t, limits: &ServerLimits) -> Self {
+        let of = |controller: Controller, limit: &str| {
+            let group = Membership::of(&process.to_string(), controller)?;
+            // The process may be in a group below the one with the limit.
+            let mut up = group.own.ancestors();
+            let up = up.by_ref().take_while(|it| it.starts_with(&group.top));
+            let limited = |folder: &&Path| {
+                let text = fs::read_to_string(folder.join(limit)).unwrap_or_default();
+                !text.is_empty() && !text.starts_with("max") && !text.starts_with("-1")
+            };
+            up.into_iter().find(limited).map(Path::to_owned)
+        };
+        let first = |controller, names: [&str; 2]| {
+            names.into_iter().find_map(|name| of(controller, name))
+        };
+        Self {
+            limits: *limits,
+            cpu: (limits.cpus)
+                .and_then(|_| first(Controller::Cpu, ["cpu.max", "cpu.cfs_quota_us"])),
+            memory: (limits.memory)
+                .and_then(|_| first(Controller::Memory, ["memory.max", "memory.limit_in_bytes"])),
+        }
+    }
+
+    /// Files through which a process joins the group: each takes `0`, the number of who writes.
+    pub(crate) fn doors(&self) -> io::Result<Vec<fs::File>> {
+        let open = |folder: &PathBuf| {
+            fs::File::options()
+                .write(true)
+                .open(folder.join("cgroup.procs"))
+        };
+        self.all().map(open).collect()
+    }
+
+    /// Removes the group, whose processes have ended or are about to.
+    pub(crate) fn remove(&self) {
+        for folder in self.all() {
+            remove(folder, EMPTY_LIMIT);
+        }
+    }
+}
+
+/// Removes the groups of pronys that are no more, except where their servers are still being ended.
+pub fn remove_left() {
+    let own = |controller| Membership::of("self", controller);
+    for group in [Controller::Cpu, Controller::Memory].into_iter().filter_map(own) {
+        for above in places(&group) {
+            let entries = fs::read_dir(above).into_iter().flatten().flatten();
+            let left = entries.filter(|entry| {
+                let name = entry.file_name();
+                let owner = name.to_str().and_then(|name| owner(name, namespace_number()));
+                owner.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists())
+            });
+            for entry in left {
+                remove(&entry.path(), Duration::ZERO);
+            }
+        }
+    }
+}
+
+/// Removes a group as soon as it is empty, for as long as this.
+fn remove(folder: &Path, limit: Duration) {
+    let begun = Instant::now();
+    while let Err(error) = fs::remove_dir(folder) {
+        if error.kind() != io::ErrorKind::ResourceBusy || begun.elapsed() >= limit {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn controllers(limits: &ServerLimits) -> Vec<Controller> {
+    let cpu = limits.cpus.map(|_| Controller::Cpu);
+    let memory = limits.memory.map(|_| Controller::Memory);
+    cpu.into_iter().chain(memory).collect()
+}
+
+/// Name of a group of this process.
+fn own_name(last: &str) -> String {
+    name(namespace_number(), std::process::id(), last)
+}
+
+fn name(namespace: u64, process: u32, last: &str) -> String {
+    format!("{PREFIX}{namespace}-{process}-{last}")
+}
+
+/// The number of the prony that has made the group of this name; None for another's.
+fn owner(group: &str, namespace: u64) -> Option<u32> {
+    let mut parts = group.strip_prefix(PREFIX)?.splitn(3, '-');
+    let ours = parts.next()?.parse() == Ok(namespace);
+    let process = parts.next()?.parse().ok();
+    process.filter(|_| ours && parts.next().is_some())
+}
+
+/// The groups below which servers' groups may be, in the order in which that is tried: prony's own, and, for root in a
+/// session's group, the topmost. What prony itself was put into is below the former.
+fn places(group: &Membership) -> Vec<PathBuf> {
+    let is_own = |name: &str| owner(name, namespace_number()).is_some() && name.ends_with(SELF);
+    let own = match group.own.file_name().and_then(|name| name.to_str()) {
+        Some(name) if is_own(name) => group.own.parent().unwrap_or(&group.top),
+        _ => &group.own,
+    };
+    let mut places = vec![own.to_owned()];
+    places.extend((own != group.top).then(|| group.top.clone()));
+    places
+}
+
+/// Makes a group in the first place that allows it, where `wanted` controllers are handed down (version 2).
+fn make(own: &Membership, name: &str, wanted: &[Controller]) -> Result<PathBuf, Unlimitable> {
+    let mut first = None;
+    for place in places(own) {
+        let folder = place.join(name);
+        match hand_down(&place, wanted).and_then(|()| fs::create_dir(&folder)) {
+            Ok(()) => return Ok(folder),
+            Err(error) => {
+                let told = format!("no control group can be made in {}: {error}", place.display());
+                first.get_or_insert(told);
+            }
+        }
+    }
+    Err(Unlimitable(first.unwrap_or_default()))
+}
+
+/// Has the groups below this one (version 2) know these controllers. The kernel refuses it while processes are in the group
+/// itself; if prony alone is, it goes into a group below.
+fn hand_down(place: &Path, wanted: &[Controller]) -> io::Result<()> {
+    let control = place.join("cgroup.subtree_control");
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let known = fs::read_to_string(&control)?;
+    let known: Vec<&str> = known.split_ascii_whitespace().collect();
+    let missing = wanted.iter().filter(|it| !known.contains(&it.name()));
+    let missing: Vec<String> = missing.map(|it| format!("+{}", it.name())).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let missing = missing.join(" ");
+    let refused = match fs::write(&control, &missing) {
+        Err(error) if error.kind() == io::ErrorKind::ResourceBusy => error,
+        done => return done,
+    };
+    let me = std::process::id().to_string();
+    if fs::read_to_string(place.join("cgroup.procs"))?.trim() != me {
+        return Err(io::Error::new(
+            refused.kind(),
+            "other processes are in it",
+        ));
+    }
+    let below = place.join(own_name(SELF));
+    fs::create_dir(&below)?;
+    fs::write(below.join("cgroup.procs"), &me)?;
+    fs::write(&control, &missing).inspect_err(|_| {
+        let _ = fs::write(place.join("cgroup.procs"), &me);
+        remove(&below, Duration::ZERO);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_owner_is_in_the_name() {
+        let own = namespace_number();
+        assert_eq!(owner(&name(own, 4711, "0"), own), Some(4711));
+        assert_eq!(owner(&name(own, 4711, SELF), own), Some(4711));
+        for other in [&name(own + 1, 4711, "0"), "prony-x-1-2", "prony-1", "user.slice"] {
+            assert_eq!(owner(other, own), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn below_its_own_group_or_at_the_top() {
+        let group = |own: &str| Membership {
+            version: Version::V2,
+            top: "/cg".into(),
+            own: own.into(),
+        };
+        let shown = |own: &str| {
+            let all = places(&group(own)).into_iter();
+            all.map(|it| it.display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(shown("/cg/a.scope"), ["/cg/a.scope", "/cg"]);
+        assert_eq!(shown("/cg"), ["/cg"]);
+        let inside = format!("/cg/a.scope/{}", own_name(SELF));
+        assert_eq!(shown(&inside), ["/cg/a.scope", "/cg"]);
+    }
+
+    #[test]
+    fn controllers_are_handed_down_once() {
+        let place = tempfile::tempdir().unwrap();
+        let control = place.path().join("cgroup.subtree_control");
+        let wanted = [Controller::Cpu, Controller::Memory];
+        assert!(hand_down(place.path(), &wanted).is_err());
+        assert!(hand_down(place.path(), &[]).is_ok());
+        fs::write(&control, "cpuset memory\n").unwrap();
+        hand_down(place.path(), &wanted).unwrap();
+        assert_eq!(fs::read_to_string(&control).unwrap(), "+cpu");
+        fs::write(&control, "cpu memory\n").unwrap();
+        hand_down(place.path(), &wanted).unwrap();
+        assert_eq!(fs::read_to_string(&control).unwrap(), "cpu memory\n");
+    }
+
+    #[test]
+    fn nothing_is_made_without_limits() {
+        assert!(Group::new(&ServerLimits::default()).unwrap().is_none());
+    }
+}
