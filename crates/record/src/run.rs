@@ -1,11 +1,11 @@
 //! Runs: one execution of an experiment, a duel, a capacity search or a calibration.
 
-use crate::{Host, ServerLimits};
 use crate::design::Design;
 use crate::published::Published;
 use crate::service::Limits;
 use crate::verdict::Terms;
 use crate::word::words;
+use crate::{Host, ServerLimits};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

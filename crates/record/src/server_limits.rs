@@ -174,7 +174,9 @@ mod tests {
             let json = serde_json::to_string(&quota).unwrap();
             assert_eq!(serde_json::from_str::<CpuQuota>(&json).unwrap(), quota);
         }
-        for text in ["", "0", "0.001", "-1", "half", "inf", "nan", "1e3", "999999"] {
+        for text in [
+            "", "0", "0.001", "-1", "half", "inf", "nan", "1e3", "999999",
+        ] {
             assert!(text.parse::<CpuQuota>().is_err(), "{text}");
         }
     }
@@ -187,10 +189,7 @@ mod tests {
         };
         let both = limits(Some("0.5"), Some("256MiB"));
         assert_eq!(both.to_string(), "at most 0.5 CPUs and 256 MiB");
-        assert_eq!(
-            limits(None, Some("1GiB")).to_string(),
-            "at most 1 GiB"
-        );
+        assert_eq!(limits(None, Some("1GiB")).to_string(), "at most 1 GiB");
         assert_eq!(limits(Some("1"), None).to_string(), "at most 1 CPU");
         assert!(limits(None, None).is_none() && !both.is_none());
     }

@@ -5,6 +5,7 @@ use super::around::Around;
 use super::connect::{Connect, SourceArgs};
 use super::driven::Driven;
 use super::grpc::Called;
+use super::limited::Limited;
 use super::pace::steady_rate;
 use super::protocol::{ProtocolArgs, ServerKey};
 use super::request::{RequestArgs, RequestFileArgs};
@@ -63,6 +64,8 @@ pub struct Why {
     pub driven: Driven,
     #[command(flatten)]
     pub around: Around,
+    #[command(flatten)]
+    pub limited: Limited,
     /// Requests per second [default: half the throughput]
     #[arg(long, short_alias = 'R', value_name = "N", value_parser = steady_rate, help_heading = "Load")]
     pub rate: Option<f64>,

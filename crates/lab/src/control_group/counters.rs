@@ -189,10 +189,7 @@ mod tests {
             text(Controller::Cpu, Version::V1),
             ["cpu.cfs_period_us=100000", "cpu.cfs_quota_us=50000"]
         );
-        assert_eq!(
-            text(Controller::Cpu, Version::V2),
-            ["cpu.max=50000 100000"]
-        );
+        assert_eq!(text(Controller::Cpu, Version::V2), ["cpu.max=50000 100000"]);
         assert_eq!(
             text(Controller::Memory, Version::V1),
             [

@@ -90,14 +90,16 @@ impl Membership {
             named.then_some(path)
         })?;
         // A path that does not begin with what is mounted is that of the mounted group itself, seen from outside.
-        let below = Path::new(path).strip_prefix(&mount.root).unwrap_or(Path::new(""));
-        let inside = !below.components().any(|it| it.as_os_str() == "..");
+        let below = Path::new(path)
+            .strip_prefix(&mount.root)
+            .unwrap_or(Path::new(""));
+        let outside = below.components().any(|it| it.as_os_str() == "..");
         Some(Self {
             version: mount.version,
             top: mount.folder.clone(),
-            own: match inside {
-                true => mount.folder.join(below),
-                false => mount.folder.clone(),
+            own: match outside || below == Path::new("") {
+                true => mount.folder.clone(),
+                false => mount.folder.join(below),
             },
         })
     }
@@ -147,7 +149,7 @@ mod tests {
         let groups = "4:memory:/jobs/7\n2:cpu,cpuacct:/\n0::/\n";
         assert_eq!(
             found(mounts, groups, Controller::Cpu),
-            Some((Version::V1, "/sys/fs/cgroup/cpu,cpuacct/".into()))
+            Some((Version::V1, "/sys/fs/cgroup/cpu,cpuacct".into()))
         );
         assert_eq!(
             found(mounts, groups, Controller::Memory),
@@ -162,10 +164,7 @@ mod tests {
         for controller in [Controller::Cpu, Controller::Memory] {
             assert_eq!(
                 found(mounts, groups, controller),
-                Some((
-                    Version::V2,
-                    "/sys/fs/cgroup/user.slice/run-7.scope".into()
-                ))
+                Some((Version::V2, "/sys/fs/cgroup/user.slice/run-7.scope".into()))
             );
         }
     }
@@ -174,7 +173,7 @@ mod tests {
     fn inside_a_container() {
         // Its own group is mounted, and its path is seen from outside or from its own root.
         let mounts = "31 30 0:27 /docker/1 /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n";
-        let expected = Some((Version::V1, "/sys/fs/cgroup/cpu/".to_owned()));
+        let expected = Some((Version::V1, "/sys/fs/cgroup/cpu".to_owned()));
         for groups in ["2:cpu:/docker/1\n", "2:cpu:/\n", "2:cpu:/../7\n"] {
             assert_eq!(found(mounts, groups, Controller::Cpu), expected, "{groups}");
         }

@@ -9,7 +9,6 @@ mod counters;
 mod hierarchy;
 
 pub use counters::Folders;
-pub(crate) use counters::Counters;
 
 use crate::leftovers::namespace_number;
 use hierarchy::{Controller, Membership, Version};
@@ -58,25 +57,36 @@ impl Group {
             return Ok(None);
         }
         let name = own_name(&NEXT.fetch_add(1, Ordering::Relaxed).to_string());
-        let wanted = controllers(limits);
+        let found: Vec<(Controller, Membership)> = controllers(limits)
+            .map(|controller| {
+                let none = || Unlimitable(format!("no control groups for {}", controller.name()));
+                Ok((
+                    controller,
+                    Membership::of("self", controller).ok_or_else(none)?,
+                ))
+            })
+            .collect::<Result<_, _>>()?;
+        let unified = found.iter().filter(|(_, own)| own.version == Version::V2);
+        let unified: Vec<Controller> = unified.map(|(controller, _)| *controller).collect();
         let mut this = Self(Folders {
             limits: *limits,
             ..Folders::default()
         });
-        for &controller in &wanted {
-            let own = Membership::of("self", controller)
-                .ok_or_else(|| Unlimitable(format!("no control groups for {}", controller.name())))?;
+        let mut common = None;
+        for (controller, own) in &found {
             // Of version 2, one group has all controllers.
-            let folder = match (own.version, &this.0.cpu) {
-                (Version::V2, Some(made)) if made.starts_with(&own.top) => made.clone(),
-                (Version::V2, _) => make(&own, &name, &wanted)?,
-                (Version::V1, _) => make(&own, &name, &[])?,
+            let folder = match own.version {
+                Version::V1 => make(own, &name, &[])?,
+                Version::V2 => match &common {
+                    Some(made) => PathBuf::clone(made),
+                    None => common.insert(make(own, &name, &unified)?).clone(),
+                },
             };
             match controller {
                 Controller::Cpu => this.0.cpu = Some(folder.clone()),
                 Controller::Memory => this.0.memory = Some(folder.clone()),
             }
-            counters::limit((controller, own.version), &folder, limits)
+            counters::limit((*controller, own.version), &folder, limits)
                 .map_err(|error| Unlimitable(error.to_string()))?;
         }
         Ok(Some(this))
@@ -109,17 +119,15 @@ impl Folders {
         let of = |controller: Controller, limit: &str| {
             let group = Membership::of(&process.to_string(), controller)?;
             // The process may be in a group below the one with the limit.
-            let mut up = group.own.ancestors();
-            let up = up.by_ref().take_while(|it| it.starts_with(&group.top));
+            let mut up = (group.own.ancestors()).take_while(|it| it.starts_with(&group.top));
             let limited = |folder: &&Path| {
                 let text = fs::read_to_string(folder.join(limit)).unwrap_or_default();
                 !text.is_empty() && !text.starts_with("max") && !text.starts_with("-1")
             };
-            up.into_iter().find(limited).map(Path::to_owned)
+            up.find(limited).map(Path::to_owned)
         };
-        let first = |controller, names: [&str; 2]| {
-            names.into_iter().find_map(|name| of(controller, name))
-        };
+        let first =
+            |controller, names: [&str; 2]| names.into_iter().find_map(|name| of(controller, name));
         Self {
             limits: *limits,
             cpu: (limits.cpus)
@@ -150,12 +158,17 @@ impl Folders {
 /// Removes the groups of pronys that are no more, except where their servers are still being ended.
 pub fn remove_left() {
     let own = |controller| Membership::of("self", controller);
-    for group in [Controller::Cpu, Controller::Memory].into_iter().filter_map(own) {
+    for group in [Controller::Cpu, Controller::Memory]
+        .into_iter()
+        .filter_map(own)
+    {
         for above in places(&group) {
             let entries = fs::read_dir(above).into_iter().flatten().flatten();
             let left = entries.filter(|entry| {
                 let name = entry.file_name();
-                let owner = name.to_str().and_then(|name| owner(name, namespace_number()));
+                let owner = name
+                    .to_str()
+                    .and_then(|name| owner(name, namespace_number()));
                 owner.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists())
             });
             for entry in left {
@@ -176,10 +189,10 @@ fn remove(folder: &Path, limit: Duration) {
     }
 }
 
-fn controllers(limits: &ServerLimits) -> Vec<Controller> {
+fn controllers(limits: &ServerLimits) -> impl Iterator<Item = Controller> {
     let cpu = limits.cpus.map(|_| Controller::Cpu);
     let memory = limits.memory.map(|_| Controller::Memory);
-    cpu.into_iter().chain(memory).collect()
+    cpu.into_iter().chain(memory)
 }
 
 /// Name of a group of this process.
@@ -220,7 +233,10 @@ fn make(own: &Membership, name: &str, wanted: &[Controller]) -> Result<PathBuf, 
         match hand_down(&place, wanted).and_then(|()| fs::create_dir(&folder)) {
             Ok(()) => return Ok(folder),
             Err(error) => {
-                let told = format!("no control group can be made in {}: {error}", place.display());
+                let told = format!(
+                    "no control group can be made in {}: {error}",
+                    place.display()
+                );
                 first.get_or_insert(told);
             }
         }
@@ -249,10 +265,7 @@ fn hand_down(place: &Path, wanted: &[Controller]) -> io::Result<()> {
     };
     let me = std::process::id().to_string();
     if fs::read_to_string(place.join("cgroup.procs"))?.trim() != me {
-        return Err(io::Error::new(
-            refused.kind(),
-            "other processes are in it",
-        ));
+        return Err(io::Error::new(refused.kind(), "other processes are in it"));
     }
     let below = place.join(own_name(SELF));
     fs::create_dir(&below)?;
@@ -272,7 +285,12 @@ mod tests {
         let own = namespace_number();
         assert_eq!(owner(&name(own, 4711, "0"), own), Some(4711));
         assert_eq!(owner(&name(own, 4711, SELF), own), Some(4711));
-        for other in [&name(own + 1, 4711, "0"), "prony-x-1-2", "prony-1", "user.slice"] {
+        for other in [
+            &name(own + 1, 4711, "0"),
+            "prony-x-1-2",
+            "prony-1",
+            "user.slice",
+        ] {
             assert_eq!(owner(other, own), None, "{other}");
         }
     }

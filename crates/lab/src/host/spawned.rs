@@ -5,6 +5,7 @@ use super::{Started, VerifySpec};
 use crate::container;
 use crate::contract::parts::{Parts, Routes};
 use crate::contract::{Certificate, Contract, Depth, Fixture, Inspection, Verified, authority};
+use crate::control_group::Folders;
 use crate::hook::AtEnd;
 use crate::paused::Paused;
 use crate::port::Port;
@@ -15,7 +16,7 @@ use crate::tree::Root;
 use prony_engine::protocol::{h2, h3, tls};
 use prony_engine::{Dialogue, Nanos, Target, clock};
 use prony_record::load::{KeyKind, Protocol};
-use prony_record::{Failure, Load, Step};
+use prony_record::{Failure, Load, ServerLimits, Step};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,8 @@ pub struct SpawnedServer {
     pub(super) expected_failures: BTreeMap<String, String>,
     /// Parts of its contract that it keeps; None: all of them.
     pub(super) parts: Option<Parts>,
+    /// Limits of its processes together.
+    pub(super) limits: ServerLimits,
 }
 
 /// Where a server listens, and how it is spoken to there.
@@ -206,7 +209,7 @@ impl SpawnedServer {
             return Failure::new(step, format!("it {lost}: {what}")).with_output(output);
         }
         let message = match self.process.exited() {
-            Some(exit) => format!("{what} (the server ended {exit})"),
+            Some(exit) => format!("{what} (the server {exit})"),
             None => what,
         };
         Failure::new(step, message).with_output(self.process.output())
@@ -299,8 +302,7 @@ impl Started for SpawnedServer {
         if let Some(lost) = self.services.ended() {
             return Some(lost);
         }
-        let exit = self.process.exited()?;
-        Some(format!("ended {exit}"))
+        self.process.exited().map(ToOwned::to_owned)
     }
 
     fn output(&self) -> String {
@@ -312,6 +314,15 @@ impl Started for SpawnedServer {
 
     fn services(&self) -> Vec<ServiceRoot> {
         self.services.roots()
+    }
+
+    fn limited(&self) -> Option<Folders> {
+        match &self.container {
+            Some((_, first)) if !self.limits.is_none() => {
+                Some(Folders::around(*first, &self.limits))
+            }
+            _ => self.process.group().cloned(),
+        }
     }
 
     fn stop(self: Box<Self>) {
