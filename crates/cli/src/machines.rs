@@ -427,8 +427,12 @@ impl ServerShare {
         if let Some(cpus) = self.limits.cpus.filter(|it| it.cpus() > there as f64) {
             return Err(usage!(
                 help = "give at most that many; --server-cpus and the placement say which CPUs the server has",
-                "--server-cpu {}: there are {there} for the server, which would never be limited",
-                cpus.cpus()
+                "--server-cpu {}: the server has {} and would not be limited",
+                cpus.cpus(),
+                match there {
+                    1 => "1 CPU".to_owned(),
+                    there => format!("{there} CPUs"),
+                }
             ));
         }
         Ok(Placement {

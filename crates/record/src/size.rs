@@ -69,9 +69,12 @@ impl<'de> Deserialize<'de> for Size {
 }
 
 impl Serialize for Size {
-    /// Exactly, so that it is the same when it is read again.
+    /// In the largest unit of which it is a multiple, so that it is the same when it is read again.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{}B", self.0))
+        let mut largest = [6, 3, 5, 2, 4, 1].into_iter().map(|at| UNITS[at]);
+        let whole = largest.find(|(_, scale)| self.0 > 0 && self.0.is_multiple_of(*scale as u64));
+        let (unit, scale) = whole.unwrap_or(UNITS[0]);
+        serializer.collect_str(&format_args!("{}{unit}", self.0 / scale as u64))
     }
 }
 
@@ -107,6 +110,7 @@ mod tests {
             assert_eq!((size.0, size.to_string().as_str()), (bytes, shown));
             let json = serde_json::to_string(&size).unwrap();
             assert_eq!(serde_json::from_str::<Size>(&json).unwrap(), size);
+            assert!(text.contains('.') || json == format!("\"{text}\""), "{json}");
         }
         for text in [
             "", "256", "MiB", "-1MiB", "1e3MiB", "256 MiB", "256mib", "infGiB",

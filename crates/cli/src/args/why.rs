@@ -34,6 +34,7 @@ use std::path::PathBuf;
     prony why :8000 --pid 4711                    # a server that runs\n  \
     prony why go-net-http --contract http-echo    # from the catalog\n  \
     prony why './server {port}' --rate 5000 --rounds 20  # narrower intervals\n  \
+    prony why './server {port}' --server-cpu 0.5  # as in production\n  \
     prony why './server {port}' -f shop.toml      # a request file\n  \
     prony why './server {port}' --html why.html --folded stacks")]
 pub struct Why {

@@ -45,7 +45,12 @@ impl Folders {
             let folder = folder.as_deref().map(|it| it.join(name));
             folder.map_or_else(String::new, |it| fs::read_to_string(it).unwrap_or_default())
         };
-        let memory = ["memory.events", "memory.oom_control", "memory.failcnt"];
+        let memory = [
+            "memory.events",
+            "memory.oom_control",
+            "memory.failcnt",
+            "memory.memsw.failcnt",
+        ];
         let memory = memory.map(|name| text(&self.memory, name));
         Counters::read(&text(&self.cpu, "cpu.stat"), &memory)
     }
@@ -70,12 +75,14 @@ impl Folders {
 
 impl Counters {
     /// The counters in `cpu.stat` and, of memory, in `memory.events` (version 2) or `memory.oom_control` and
-    /// `memory.failcnt` (version 1).
-    fn read(cpu: &str, [events, oom_control, reached]: &[String; 3]) -> Self {
+    /// both `failcnt` (version 1), which counts a limit that includes swap for itself.
+    fn read(cpu: &str, [events, oom_control, reached @ ..]: &[String; 4]) -> Self {
         let value = |text: &str, name: &str| -> Option<u64> {
-            let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-            line.strip_prefix(' ')?.trim().parse().ok()
+            let mut pairs = text.lines().filter_map(|line| line.split_once(' '));
+            let (_, value) = pairs.find(|(known, _)| *known == name)?;
+            value.trim().parse().ok()
         };
+        let count = |text: &str| text.trim().parse().unwrap_or(0);
         let micros = |name| value(cpu, name).map(|it| it * 1000);
         Self {
             periods: value(cpu, "nr_periods").unwrap_or(0),
@@ -85,8 +92,7 @@ impl Counters {
                 .or_else(|| micros("throttled_usec"))
                 .unwrap_or(0),
             memory_reached: value(events, "max")
-                .or_else(|| reached.trim().parse().ok())
-                .unwrap_or(0),
+                .unwrap_or_else(|| count(&reached[0]) + count(&reached[1])),
             oom_kills: value(events, "oom_kill")
                 .or_else(|| value(oom_control, "oom_kill"))
                 .unwrap_or(0),
@@ -161,17 +167,16 @@ mod tests {
         let first = "nr_periods 50\nnr_throttled 20\nthrottled_time 1500000\n";
         let oom = "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n";
         assert_eq!(
-            Counters::read(first, &["".into(), oom.into(), "7\n".into()]),
+            Counters::read(first, &["".into(), oom.into(), "3\n".into(), "4\n".into()]),
             expected
         );
         let second = "usage_usec 9\nuser_usec 5\nnr_periods 50\nnr_throttled 20\nthrottled_usec 1500\nnr_bursts 0\n";
         let events = "low 0\nhigh 0\nmax 7\noom 1\noom_kill 1\noom_group_kill 0\n";
         assert_eq!(
-            Counters::read(second, &[events.into(), "".into(), "".into()]),
+            Counters::read(second, &[events.into(), "".into(), "".into(), "".into()]),
             expected
         );
-        let none = ["".into(), "".into(), "".into()];
-        assert_eq!(Counters::read("", &none), Counters::default());
+        assert_eq!(Counters::read("", &Default::default()), Counters::default());
     }
 
     #[test]
