@@ -110,7 +110,10 @@ mod tests {
             assert_eq!((size.0, size.to_string().as_str()), (bytes, shown));
             let json = serde_json::to_string(&size).unwrap();
             assert_eq!(serde_json::from_str::<Size>(&json).unwrap(), size);
-            assert!(text.contains('.') || json == format!("\"{text}\""), "{json}");
+            assert!(
+                text.contains('.') || json == format!("\"{text}\""),
+                "{json}"
+            );
         }
         for text in [
             "", "256", "MiB", "-1MiB", "1e3MiB", "256 MiB", "256mib", "infGiB",

@@ -5,7 +5,16 @@ use std::fs;
 use std::path::PathBuf;
 
 const QUICK: [&str; 10] = [
-    "--rounds", "2", "--only", "throughput", "-d", "500ms", "--warmup", "50ms", "-c", "2",
+    "--rounds",
+    "2",
+    "--only",
+    "throughput",
+    "-d",
+    "500ms",
+    "--warmup",
+    "50ms",
+    "-c",
+    "2",
 ];
 
 /// A server whose second process is always busy, so that both together use up any limit of CPU time. With a number, it
@@ -38,7 +47,13 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), App).serve_fore
 fn place() -> Option<Place> {
     let place = Place::new();
     place.file("app.py", APP);
-    let tried = ["duel", "true {port}", "true {port}", "--server-memory", "1GiB"];
+    let tried = [
+        "duel",
+        "true {port}",
+        "true {port}",
+        "--server-memory",
+        "1GiB",
+    ];
     let tried = place.prony(&[&tried[..], &["--server-cpu", "0.5"]].concat());
     if tried.stderr.contains("servers cannot be limited here") {
         assert!(tried.stderr.contains("systemd-run --user"), "{tried}");
@@ -71,10 +86,13 @@ fn groups(prony: i32) -> Vec<PathBuf> {
 /// What the notebook has of the limits in each measurement.
 fn effects(place: &Place) -> Vec<serde_json::Value> {
     let notebook = place.notebook();
-    let mut all = notebook.prepare("SELECT observation FROM trial WHERE observation IS NOT NULL").unwrap();
+    let mut all = notebook
+        .prepare("SELECT observation FROM trial WHERE observation IS NOT NULL")
+        .unwrap();
     let texts = all.query_map([], |row| row.get::<_, String>(0)).unwrap();
     let read = |text: rusqlite::Result<String>| -> serde_json::Value {
-        serde_json::from_str::<serde_json::Value>(&text.unwrap()).unwrap()["resources"]["limits"].clone()
+        serde_json::from_str::<serde_json::Value>(&text.unwrap()).unwrap()["resources"]["limits"]
+            .clone()
     };
     texts.map(read).collect()
 }
@@ -84,20 +102,38 @@ fn effects(place: &Place) -> Vec<serde_json::Value> {
 fn a_busy_server_is_throttled() {
     let Some(place) = place() else { return };
     let app = "python3 app.py {port}";
-    let line = [&["duel", app, app, "--server-cpu", "0.2", "--json"][..], &QUICK].concat();
+    let line = [
+        &["duel", app, app, "--server-cpu", "0.2", "--json"][..],
+        &QUICK,
+    ]
+    .concat();
     let prony = Background::start(&mut place.command(&line));
     let pid = prony.pid();
     let report = prony.end().with(0).json();
     assert_eq!(groups(pid), Vec::<PathBuf>::new());
-    assert!(report["checks"].to_string().contains("\"throttled\""), "{report:#}");
+    assert!(
+        report["checks"].to_string().contains("\"throttled\""),
+        "{report:#}"
+    );
     let effects = effects(&place);
-    let count = |name: &str| effects.iter().map(|it| it[name].as_u64().unwrap()).sum::<u64>();
+    let count = |name: &str| {
+        effects
+            .iter()
+            .map(|it| it[name].as_u64().unwrap())
+            .sum::<u64>()
+    };
     assert!(count("throttled_periods") > 0, "{effects:?}");
     assert!(count("throttled_ns") > 0, "{effects:?}");
-    assert!(count("periods") >= count("throttled_periods"), "{effects:?}");
+    assert!(
+        count("periods") >= count("throttled_periods"),
+        "{effects:?}"
+    );
     assert_eq!(effects[0]["limits"]["cpus"], 0.2);
     let placed = "at most 0.2 CPUs";
-    for how in [&["export", "--format", "markdown"][..], &["export", "--format", "html"]] {
+    for how in [
+        &["export", "--format", "markdown"][..],
+        &["export", "--format", "html"],
+    ] {
         let shown = place.prony(how).with(0);
         assert!(shown.stdout.contains(placed), "{shown}");
     }
@@ -122,7 +158,15 @@ fn a_server_that_needs_more_memory_is_killed_and_that_is_said() {
 fn no_group_is_left_by_a_killed_prony() {
     let Some(place) = place() else { return };
     let app = "python3 app.py {port} 1";
-    let line = ["duel", app, app, "--server-memory", "1GiB", "--warmup", "600s"];
+    let line = [
+        "duel",
+        app,
+        app,
+        "--server-memory",
+        "1GiB",
+        "--warmup",
+        "600s",
+    ];
     let start = || {
         let prony = Background::start(&mut place.command(&line));
         until("a server in a group", || {
@@ -169,7 +213,10 @@ fn limits_of_an_experiment_hold_on_another_machine() {
         let line = [&["run", &file, "--json"][..], more].concat();
         let report = place.prony(&line).with(0).json();
         let placement = report["run"]["placement"].as_str().unwrap();
-        assert!(placement.contains("at most 0.5 CPUs and 512 MiB"), "{placement}");
+        assert!(
+            placement.contains("at most 0.5 CPUs and 512 MiB"),
+            "{placement}"
+        );
     }
     let effects = effects(&place);
     assert_eq!(effects.len(), 2);
@@ -188,8 +235,14 @@ fn limits_of_an_experiment_hold_on_another_machine() {
 fn limits_are_for_servers_that_prony_starts() {
     let place = Place::new();
     for (option, said) in [
-        (["--server-cpu", "0.5"], "--server-cpu is about starting a server"),
-        (["--server-memory", "1GiB"], "--server-memory is about starting a server"),
+        (
+            ["--server-cpu", "0.5"],
+            "--server-cpu is about starting a server",
+        ),
+        (
+            ["--server-memory", "1GiB"],
+            "--server-memory is about starting a server",
+        ),
         (["--server-cpu", "0.001"], "0.01 or more"),
         (["--server-memory", "256"], "is not a size"),
     ] {

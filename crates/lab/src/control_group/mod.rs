@@ -28,6 +28,9 @@ const SELF: &str = "self";
 /// The longest wait for a group to be empty: its processes have ended, and the kernel still has to notice.
 const EMPTY_LIMIT: Duration = Duration::from_secs(5);
 
+/// Beginnings of what files of limits have where there is none; the last is that of memory in version 1.
+const UNLIMITED: [&str; 3] = ["max", "-1", "92233720368547"];
+
 /// How limits can be had where prony itself may not set them.
 pub const REMEDY: &str = "start prony as root, or in a group that it may divide: `systemd-run --user --scope -p Delegate=yes \
                           prony …`; inside a container, this needs its control groups to be writable (`--privileged`)";
@@ -122,7 +125,7 @@ impl Folders {
             let mut up = (group.own.ancestors()).take_while(|it| it.starts_with(&group.top));
             let limited = |folder: &&Path| {
                 let text = fs::read_to_string(folder.join(limit)).unwrap_or_default();
-                !text.is_empty() && !text.starts_with("max") && !text.starts_with("-1")
+                !text.is_empty() && UNLIMITED.iter().all(|it| !text.starts_with(it))
             };
             up.find(limited).map(Path::to_owned)
         };
