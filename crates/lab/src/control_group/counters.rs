@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// Length of a period, in which a group may use its CPU time: the kernel's default, and that of container engines.
 const PERIOD: Nanos = 100_000_000;
 
+/// Beginnings of what files of limits have where there is none; the last is that of memory in version 1.
+const UNLIMITED: [&str; 3] = ["max", "-1", "92233720368547"];
+
 /// The folders of a server's control group, by controller.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Folders {
@@ -122,6 +125,18 @@ pub(super) fn limit(
     Ok(())
 }
 
+/// Does a group limit what the controller is about?
+pub(super) fn is_limited(folder: &Path, controller: Controller, version: Version) -> bool {
+    let name = match (controller, version) {
+        (Controller::Cpu, Version::V1) => "cpu.cfs_quota_us",
+        (Controller::Cpu, Version::V2) => "cpu.max",
+        (Controller::Memory, Version::V1) => "memory.limit_in_bytes",
+        (Controller::Memory, Version::V2) => "memory.max",
+    };
+    let text = fs::read_to_string(folder.join(name)).unwrap_or_default();
+    !text.is_empty() && UNLIMITED.iter().all(|it| !text.starts_with(it))
+}
+
 /// Files and their values that set the limit of a controller. Memory is limited without swap, as in production.
 fn settings(
     controller: Controller,
@@ -177,6 +192,48 @@ mod tests {
             expected
         );
         assert_eq!(Counters::read("", &Default::default()), Counters::default());
+    }
+
+    #[test]
+    fn a_group_without_a_limit_is_told_from_one_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let is = |controller, version| is_limited(folder.path(), controller, version);
+        for (name, controller, version, without, with) in [
+            (
+                "cpu.max",
+                Controller::Cpu,
+                Version::V2,
+                "max 100000",
+                "50000 100000",
+            ),
+            (
+                "cpu.cfs_quota_us",
+                Controller::Cpu,
+                Version::V1,
+                "-1",
+                "50000",
+            ),
+            (
+                "memory.max",
+                Controller::Memory,
+                Version::V2,
+                "max",
+                "1048576",
+            ),
+            (
+                "memory.limit_in_bytes",
+                Controller::Memory,
+                Version::V1,
+                "9223372036854771712",
+                "1048576",
+            ),
+        ] {
+            assert!(!is(controller, version), "{name}");
+            fs::write(folder.path().join(name), without).unwrap();
+            assert!(!is(controller, version), "{name}");
+            fs::write(folder.path().join(name), with).unwrap();
+            assert!(is(controller, version), "{name}");
+        }
     }
 
     #[test]

@@ -28,9 +28,6 @@ const SELF: &str = "self";
 /// The longest wait for a group to be empty: its processes have ended, and the kernel still has to notice.
 const EMPTY_LIMIT: Duration = Duration::from_secs(5);
 
-/// Beginnings of what files of limits have where there is none; the last is that of memory in version 1.
-const UNLIMITED: [&str; 3] = ["max", "-1", "92233720368547"];
-
 /// How limits can be had where prony itself may not set them.
 pub const REMEDY: &str = "start prony as root, or in a group that it may divide: `systemd-run --user --scope -p Delegate=yes \
                           prony …`; inside a container, this needs its control groups to be writable (`--privileged`)";
@@ -117,27 +114,42 @@ impl Drop for Group {
 }
 
 impl Folders {
-    /// The groups that limit this process, which somebody else has made; `limits` are theirs.
-    pub(crate) fn around(process: libc::pid_t, limits: &ServerLimits) -> Self {
-        let of = |controller: Controller, limit: &str| {
+    /// The groups that limit this process of a container, which its engine has made; None without limits.
+    ///
+    /// # Errors
+    /// When the engine has not limited it: some only print a warning.
+    pub(crate) fn around(
+        process: libc::pid_t,
+        limits: &ServerLimits,
+    ) -> Result<Option<Self>, Unlimitable> {
+        if limits.is_none() {
+            return Ok(None);
+        }
+        let find = |controller: Controller| {
             let group = Membership::of(&process.to_string(), controller)?;
             // The process may be in a group below the one with the limit.
             let mut up = (group.own.ancestors()).take_while(|it| it.starts_with(&group.top));
-            let limited = |folder: &&Path| {
-                let text = fs::read_to_string(folder.join(limit)).unwrap_or_default();
-                !text.is_empty() && UNLIMITED.iter().all(|it| !text.starts_with(it))
-            };
-            up.find(limited).map(Path::to_owned)
+            up.find(|folder| counters::is_limited(folder, controller, group.version))
+                .map(Path::to_owned)
         };
-        let first =
-            |controller, names: [&str; 2]| names.into_iter().find_map(|name| of(controller, name));
-        Self {
+        let mut this = Self {
             limits: *limits,
-            cpu: (limits.cpus)
-                .and_then(|_| first(Controller::Cpu, ["cpu.max", "cpu.cfs_quota_us"])),
-            memory: (limits.memory)
-                .and_then(|_| first(Controller::Memory, ["memory.max", "memory.limit_in_bytes"])),
+            ..Self::default()
+        };
+        for controller in controllers(limits) {
+            let ignored = || {
+                Unlimitable(format!(
+                    "the container's engine has set no limit of {}",
+                    controller.name()
+                ))
+            };
+            let folder = Some(find(controller).ok_or_else(ignored)?);
+            match controller {
+                Controller::Cpu => this.cpu = folder,
+                Controller::Memory => this.memory = folder,
+            }
         }
+        Ok(Some(this))
     }
 
     /// Files through which a process joins the group: each takes `0`, the number of who writes.

@@ -6,6 +6,7 @@ use super::{Host, Started, Watched, Watcher};
 use crate::builder::{BuildError, Builder, Built};
 use crate::catalog::Server;
 use crate::contract::{Depth, Fixture, Verified};
+use crate::control_group::Folders;
 use crate::hook::{AtEnd, Hook};
 use crate::interrupt::Interrupt;
 use crate::machine::{TcpCounters, this_machine};
@@ -225,9 +226,15 @@ impl LocalHost {
             })?;
             Ok::<_, Failure>((it, first))
         });
+        let container = container.transpose()?;
+        let limited = match &container {
+            Some((_, first)) => Folders::around(*first, &limits)
+                .map_err(|why| Failure::new(Step::Ready, why.to_string()))?,
+            None => process.group().cloned(),
+        };
         Ok(SpawnedServer {
             paused: None,
-            container: container.transpose()?,
+            container,
             process,
             services,
             _cleanup: cleanup,
@@ -238,7 +245,7 @@ impl LocalHost {
             fixture,
             expected_failures: who.expected_failures().clone(),
             parts: server.manifest.parts.clone(),
-            limits,
+            limited,
         })
     }
 

@@ -16,7 +16,7 @@ use crate::tree::Root;
 use prony_engine::protocol::{h2, h3, tls};
 use prony_engine::{Dialogue, Nanos, Target, clock};
 use prony_record::load::{KeyKind, Protocol};
-use prony_record::{Failure, Load, ServerLimits, Step};
+use prony_record::{Failure, Load, Step};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -43,8 +43,8 @@ pub struct SpawnedServer {
     pub(super) expected_failures: BTreeMap<String, String>,
     /// Parts of its contract that it keeps; None: all of them.
     pub(super) parts: Option<Parts>,
-    /// Limits of its processes together.
-    pub(super) limits: ServerLimits,
+    /// Control group that limits it.
+    pub(super) limited: Option<Folders>,
 }
 
 /// Where a server listens, and how it is spoken to there.
@@ -317,12 +317,7 @@ impl Started for SpawnedServer {
     }
 
     fn limited(&self) -> Option<Folders> {
-        match &self.container {
-            Some((_, first)) if !self.limits.is_none() => {
-                Some(Folders::around(*first, &self.limits))
-            }
-            _ => self.process.group().cloned(),
-        }
+        self.limited.clone()
     }
 
     fn stop(self: Box<Self>) {
