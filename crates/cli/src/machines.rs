@@ -477,7 +477,7 @@ pub fn rig(
         }
         let spare = placement.spare(threads).to_vec();
         let (host, scratch) = local_host(places, interrupt, placement)?;
-        return Ok(Rig {
+        return Ok(said(Rig {
             placement: host.placement.to_string(),
             host: Box::new(host),
             generator: SentFrom {
@@ -486,7 +486,7 @@ pub fn rig(
             },
             spare,
             _scratch: Some(scratch),
-        });
+        }));
     };
     if let (Some(name), true) = (&elsewhere.services, placement.services.is_empty()) {
         return Err(usage!(
@@ -501,7 +501,7 @@ pub fn rig(
             (Box::new(host), Some(scratch))
         }
     };
-    Ok(Rig {
+    Ok(said(Rig {
         host,
         generator: SentFrom {
             generator: elsewhere.generator,
@@ -510,7 +510,15 @@ pub fn rig(
         placement: elsewhere.placement,
         spare: allowed_cpus(),
         _scratch: scratch,
-    })
+    }))
+}
+
+/// The rig, whose placement is printed where servers are limited: their figures are those of the limits.
+fn said(rig: Rig) -> Rig {
+    if !rig.host.placement().limits.is_none() {
+        eprintln!("{}", rig.placement);
+    }
+    rig
 }
 
 /// Where hosts are listed unless said otherwise.
