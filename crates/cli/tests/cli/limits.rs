@@ -83,7 +83,7 @@ fn groups(prony: i32) -> Vec<PathBuf> {
     found
 }
 
-/// What the notebook has of the limits in each measurement.
+/// Effects of the limits in the measurements of the notebook.
 fn effects(place: &Place) -> Vec<serde_json::Value> {
     let notebook = place.notebook();
     let mut all = notebook

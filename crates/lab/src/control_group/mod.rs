@@ -30,7 +30,7 @@ const EMPTY_LIMIT: Duration = Duration::from_secs(5);
 
 /// How limits can be had where prony itself may not set them.
 pub const REMEDY: &str = "start prony as root, or in a group that it may divide: `systemd-run --user --scope -p Delegate=yes \
-                          prony …`; inside a container, this needs its control groups to be writable (`--privileged`)";
+                          prony …`; inside a container, its control groups must be writable";
 
 /// Servers cannot be limited here.
 #[derive(Debug)]
