@@ -1,4 +1,4 @@
-use prony_record::{Backlog, Load, Observation, Pool, Quic, Resources, SECOND};
+use prony_record::{Backlog, LimitEffect, Load, Observation, Pool, Quic, Resources, SECOND};
 use std::collections::BTreeMap;
 
 /// Errors told in words.
@@ -105,6 +105,8 @@ pub struct Evidence {
     pub slowdown: Option<f64>,
     /// Time of a clock reading on the machine that sends the load, in nanoseconds; of several machines the slowest's.
     pub clock_ns: Option<f64>,
+    /// Effect of the server's limits; None where it had none.
+    pub limited: Option<LimitEffect>,
     /// The server's workers.
     pub workers: Option<u32>,
     /// CPUs that the server may use.
@@ -305,6 +307,7 @@ impl Evidence {
             others_busy: watched.then_some(used.others_busy),
             stolen: watched.then_some(used.stolen),
             slowdown: used.cpu_slowdown,
+            limited: used.limits,
             connections_per_loop: used.connections_per_loop.clone(),
             ..self
         }

@@ -36,6 +36,7 @@ mod side_not_idle;
 mod smt_shared;
 mod spread_exceeds_effect;
 mod start_skew;
+mod throttled;
 mod too_few_samples;
 mod too_short;
 mod udp_buffer_overflow;
@@ -56,7 +57,7 @@ type Check = fn(&Evidence) -> Option<Finding>;
 
 /// Every check with what it means, the most serious first. Those without a function look at several
 /// measurements, and are called by what compares them.
-const CHECKS: [(Explanation, Option<Check>); 36] = [
+const CHECKS: [(Explanation, Option<Check>); 37] = [
     (wrong_answers::EXPLANATION, Some(wrong_answers::check)),
     (unsolicited::EXPLANATION, Some(unsolicited::check)),
     (errors::EXPLANATION, Some(errors::check)),
@@ -89,6 +90,7 @@ const CHECKS: [(Explanation, Option<Check>); 36] = [
         flow_control_stalls::EXPLANATION,
         Some(flow_control_stalls::check),
     ),
+    (throttled::EXPLANATION, Some(throttled::check)),
     (server_idle::EXPLANATION, Some(server_idle::check)),
     (not_steady::EXPLANATION, Some(not_steady::check)),
     (noisy_host::EXPLANATION, Some(noisy_host::check)),

@@ -1,10 +1,12 @@
 //! Other machines, as the command line names them.
 
+use crate::args::Limited;
 use crate::args::Places;
 use crate::args::machines::{Apart, LoadFrom, Machines};
 use crate::place::local_host;
 use crate::remedy::unknown;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use prony_lab::control_group::{self, Group};
 use prony_lab::experiment::HostPlacement;
 use prony_lab::generator::{Generator, Local};
 use prony_lab::host::Host;
@@ -12,6 +14,7 @@ use prony_lab::interrupt::Interrupt;
 use prony_lab::leftovers::Scratch;
 use prony_lab::placement::{Placement, Sharing, allowed_cpus};
 use prony_lab::sources::{SentFrom, Sources};
+use prony_record::ServerLimits;
 use prony_remote::check::network;
 use prony_remote::host::UpstreamHost;
 use prony_remote::reach::reached;
@@ -175,6 +178,7 @@ impl Apart {
             apart.service_host.clone_from(&place.service_host);
         }
         apart.server_cpus = apart.server_cpus.or(place.server_cpus.map(NonZeroU32::get));
+        apart.limited = apart.limited.or(place);
         if apart.from.client_host.is_empty() {
             apart.from.client_host.clone_from(&place.client_host);
         }
@@ -283,8 +287,15 @@ impl Apart {
         // Beside the server it is on the server's machine, on other CPUs.
         let upstream_host = self.upstream_host.as_deref().filter(|it| *it != name);
         let beside = upstream && upstream_host.is_none();
-        let placement = placed(&link, shared, beside, self.server_cpus)?;
-        let mut words = format!("server on {name} ({} CPUs), ", placement.server.len());
+        let placement = placed(&link, shared, beside, ServerShare::of(self))?;
+        let limits = match placement.limits.is_none() {
+            true => String::new(),
+            false => format!(", {}", placement.limits),
+        };
+        let mut words = format!(
+            "server on {name} ({} CPUs{limits}), ",
+            placement.server.len()
+        );
         let mut fleet = fleet.map(|fleet| match shared {
             true => fleet.beside(name, placement.pinned()),
             false => fleet,
@@ -300,7 +311,7 @@ impl Apart {
                 reached(&link, &[Arc::clone(&behind)]).map_err(told)?,
             );
             let shared = is_shared(&behind);
-            let halves = placed(&behind, shared, false, None)?;
+            let halves = placed(&behind, shared, false, ServerShare::default())?;
             words += &format!("upstream on {name} ({} CPUs), ", halves.server.len());
             fleet = fleet.map(|fleet| match shared {
                 true => fleet.beside(name, halves.pinned()),
@@ -318,7 +329,7 @@ impl Apart {
             let behind = registry.link(name).map_err(told)?;
             let ip = reached(&behind, &[Arc::clone(&link)]).map_err(told)?;
             let shared = is_shared(&behind);
-            let placement = placed(&behind, shared, false, None)?;
+            let placement = placed(&behind, shared, false, ServerShare::default())?;
             words += &format!("services on {name} ({} CPUs), ", placement.server.len());
             fleet = fleet.map(|fleet| match shared {
                 true => fleet.beside(name, placement.pinned()),
@@ -355,12 +366,7 @@ impl Apart {
 }
 
 /// Divides the CPUs of a machine between the server, its upstream and, if `shared`, the generators.
-fn placed(
-    link: &Link,
-    shared: bool,
-    upstream: bool,
-    server_cpus: Option<u32>,
-) -> Result<Placement> {
+fn placed(link: &Link, shared: bool, upstream: bool, share: ServerShare) -> Result<Placement> {
     let topology = &link.hello().topology;
     let cpus = &match link.host().cpus.as_slice() {
         [] => topology.clone(),
@@ -376,23 +382,73 @@ fn placed(
                 upstream: halves.generator,
                 generator: Vec::new(),
                 services: Vec::new(),
+                limits: ServerLimits::default(),
                 topology: halves.topology,
             }
         }
     };
-    fewer(placement, server_cpus).map_err(|error| miette!("on host {}: {error}", link.name()))
+    share
+        .of_placement(placement)
+        .map_err(|error| miette!("on host {}: {error}", link.name()))
 }
 
-/// A placement whose server has only so many of its CPUs, if that is said.
-fn fewer(placement: Placement, server_cpus: Option<u32>) -> Result<Placement> {
-    match server_cpus {
-        None => Ok(placement),
-        Some(cpus) => placement.with_server_cpus(cpus as usize).map_err(|there| {
-            miette!(
-                help = "with a load from other machines (--client-host) the server has all CPUs of its machine",
-                "--server-cpus {cpus}: there are {there} for the server"
-            )
-        }),
+/// How much of its machine each server has.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ServerShare {
+    /// The first CPUs of those that are there for it; None: all of them.
+    pub cpus: Option<u32>,
+    pub limits: ServerLimits,
+    /// All servers run in containers, whose engine limits them.
+    pub in_containers: bool,
+}
+
+impl ServerShare {
+    /// The share of servers that are started as these options say.
+    pub fn of(apart: &Apart) -> Self {
+        Self {
+            cpus: apart.server_cpus,
+            limits: apart.limited.limits(),
+            in_containers: false,
+        }
+    }
+
+    /// A placement whose server has this share.
+    fn of_placement(self, placement: Placement) -> Result<Placement> {
+        let placement = match self.cpus {
+            None => placement,
+            Some(cpus) => placement.with_server_cpus(cpus as usize).map_err(|there| {
+                miette!(
+                    help = "with a load from other machines (--client-host) the server has all CPUs of its machine",
+                    "--server-cpus {cpus}: there are {there} for the server"
+                )
+            })?,
+        };
+        let there = placement.server.len();
+        if let Some(cpus) = self.limits.cpus.filter(|it| it.cpus() > there as f64) {
+            return Err(usage!(
+                help = "give at most that many; --server-cpus and the placement say which CPUs the server has",
+                "--server-cpu {}: the server has {} and would not be limited",
+                cpus.cpus(),
+                match there {
+                    1 => "1 CPU".to_owned(),
+                    there => format!("{there} CPUs"),
+                }
+            ));
+        }
+        Ok(Placement {
+            limits: self.limits,
+            ..placement
+        })
+    }
+}
+
+impl Limited {
+    /// Fills what the command line leaves open with the values of an experiment.
+    pub fn or(self, place: &HostPlacement) -> Self {
+        Self {
+            server_cpu: self.server_cpu.or(place.server_cpu),
+            server_memory: self.server_memory.or(place.server_memory),
+        }
     }
 }
 
@@ -404,20 +460,24 @@ impl Elsewhere {
 }
 
 /// With what servers are measured: `placement` says how this machine's CPUs are divided if they run here, for loads of
-/// so many threads; the server has only `server_cpus` of its own, if that is said.
+/// so many threads; each server has only its `share` of them.
 pub fn rig(
     places: &Places,
     interrupt: &Arc<Interrupt>,
     placement: Placement,
     threads: u32,
     elsewhere: Option<Elsewhere>,
-    server_cpus: Option<u32>,
+    share: ServerShare,
 ) -> Result<Rig> {
     let Some(elsewhere) = elsewhere else {
-        let placement = fewer(placement, server_cpus)?;
+        let placement = share.of_placement(placement)?;
+        if !share.in_containers {
+            Group::check(&placement.limits)
+                .map_err(|error| miette!(help = control_group::REMEDY, "{error}"))?;
+        }
         let spare = placement.spare(threads).to_vec();
         let (host, scratch) = local_host(places, interrupt, placement)?;
-        return Ok(Rig {
+        return Ok(said(Rig {
             placement: host.placement.to_string(),
             host: Box::new(host),
             generator: SentFrom {
@@ -426,7 +486,7 @@ pub fn rig(
             },
             spare,
             _scratch: Some(scratch),
-        });
+        }));
     };
     if let (Some(name), true) = (&elsewhere.services, placement.services.is_empty()) {
         return Err(usage!(
@@ -441,7 +501,7 @@ pub fn rig(
             (Box::new(host), Some(scratch))
         }
     };
-    Ok(Rig {
+    Ok(said(Rig {
         host,
         generator: SentFrom {
             generator: elsewhere.generator,
@@ -450,7 +510,15 @@ pub fn rig(
         placement: elsewhere.placement,
         spare: allowed_cpus(),
         _scratch: scratch,
-    })
+    }))
+}
+
+/// The rig, whose placement is printed where servers are limited: their figures are those of the limits.
+fn said(rig: Rig) -> Rig {
+    if !rig.host.placement().limits.is_none() {
+        eprintln!("{}", rig.placement);
+    }
+    rig
 }
 
 /// Where hosts are listed unless said otherwise.

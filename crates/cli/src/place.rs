@@ -4,6 +4,7 @@ use crate::args::Places;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_lab::builder::Builder;
 use prony_lab::catalog::{Catalog, Chosen};
+use prony_lab::control_group;
 use prony_lab::host::LocalHost;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::leftovers::{self, Scratch};
@@ -91,6 +92,7 @@ pub fn local_host(
         1 => eprintln!("ended 1 process that a killed prony had left behind"),
         n => eprintln!("ended {n} processes that a killed prony had left behind"),
     }
+    control_group::remove_left();
     let scratch = Scratch::new()
         .into_diagnostic()
         .wrap_err("cannot make a folder for the servers' output")?;

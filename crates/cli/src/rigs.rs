@@ -2,7 +2,7 @@
 
 use crate::args::Places;
 use crate::args::machines::{Apart, LoadFrom, Machines};
-use crate::machines::{Rig, rig};
+use crate::machines::{Rig, ServerShare, rig};
 use miette::{Result, miette};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
@@ -38,7 +38,7 @@ impl Spec {
     }
 
     /// Where its server runs and where its load comes from.
-    fn apart(&self, machines: &Machines, cpus: Option<u32>) -> Apart {
+    fn apart(&self, machines: &Machines, given: &Apart) -> Apart {
         let client_host = match self.machines.as_slice() {
             [alone] => vec![alone.clone()],
             [_, generators @ ..] => generators.to_vec(),
@@ -46,7 +46,8 @@ impl Spec {
         };
         Apart {
             server_host: self.machines.first().cloned(),
-            server_cpus: cpus,
+            server_cpus: given.server_cpus,
+            limited: given.limited,
             from: LoadFrom {
                 client_host,
                 machines: machines.clone(),
@@ -111,11 +112,18 @@ pub fn rigs(
         let (machines, registry) = (&machines, &registry);
         let reach = |spec: Spec| {
             scope.spawn(move || {
-                let apart = spec.apart(machines, apart.server_cpus);
+                let apart = spec.apart(machines, apart);
                 let elsewhere = apart.reach_by(registry, true, upstream)?;
                 // Nothing runs on this machine: how its CPUs are divided does not matter.
                 let placement = Placement::shared(&Topology::default());
-                let rig = rig(places, interrupt, placement, threads, Some(elsewhere), None)?;
+                let rig = rig(
+                    places,
+                    interrupt,
+                    placement,
+                    threads,
+                    Some(elsewhere),
+                    ServerShare::default(),
+                )?;
                 Ok((spec.name, rig))
             })
         };
@@ -143,9 +151,13 @@ mod tests {
     #[test]
     fn a_rig_is_one_machine_or_a_server_and_its_generators() {
         let of = |text: &str| {
+            let given = Apart {
+                server_cpus: Some(2),
+                ..Apart::default()
+            };
             let apart = Spec::parse(text)
                 .unwrap()
-                .apart(&Machines::default(), Some(2));
+                .apart(&Machines::default(), &given);
             assert_eq!(apart.server_cpus, Some(2));
             (apart.server_host.unwrap(), apart.from.client_host.join(" "))
         };

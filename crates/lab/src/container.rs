@@ -6,6 +6,7 @@
 
 use crate::leftovers;
 use crate::manifest::on_path;
+use prony_record::{ServerLimits, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,6 +16,8 @@ use std::process::{Command, Stdio};
 
 /// The engines that are looked for, in this order.
 const ENGINES: [&str; 2] = ["podman", "docker"];
+/// Command and first option of the engine with which a container is started.
+const RUN: &str = " run --rm";
 /// The label of every container of prony's.
 const LABEL: &str = "prony";
 
@@ -249,10 +252,18 @@ fn owner(name: &str) -> Option<&str> {
 }
 
 impl Container {
-    /// Command line that starts it, with placeholders as in manifests.
+    /// Command line that starts it within these limits, with placeholders as in manifests.
     #[must_use]
-    pub fn line(&self) -> &str {
-        &self.run
+    pub fn line(&self, limits: &ServerLimits) -> String {
+        let mut options = String::new();
+        if let Some(cpus) = limits.cpus {
+            options += &format!(" --cpus {}", cpus.cpus());
+        }
+        if let Some(Size(bytes)) = limits.memory {
+            // As much with swap as without: none.
+            options += &format!(" --memory {bytes}b --memory-swap {bytes}b");
+        }
+        self.run.replacen(RUN, &format!("{RUN}{options}"), 1)
     }
 
     /// The container whose server is on this port.
@@ -346,6 +357,21 @@ mod tests {
         assert!(line.contains(" --add-host db:127.0.0.1 shop:1 "), "{line}");
         assert!(line.contains("--cpuset-cpus"), "{line}");
         assert!(line.ends_with(" shop:1 serve 0.0.0.0:80"), "{line}");
+    }
+
+    #[test]
+    fn limits_are_the_engines_options() {
+        let engine = engine("podman");
+        let run = engine.run("shop:1", "serve", Listens::WhereTold, &[]);
+        let container = engine.container(run.clone());
+        assert_eq!(container.line(&ServerLimits::default()), run);
+        let limits = ServerLimits {
+            cpus: "0.5".parse().ok(),
+            memory: "1KiB".parse().ok(),
+        };
+        let line = container.line(&limits);
+        let begin = "podman run --rm --cpus 0.5 --memory 1024b --memory-swap 1024b --name ";
+        assert!(line.starts_with(begin), "{line}");
     }
 
     #[test]

@@ -33,6 +33,11 @@ fn namespace() -> String {
     link.to_string_lossy().into_owned()
 }
 
+/// The number of the namespace of process numbers.
+pub(crate) fn namespace_number() -> u64 {
+    fs::metadata("/proc/self/ns/pid").map_or(0, |it| it.ino())
+}
+
 /// Ends every process whose supervisor is gone, and tells how many there were.
 pub fn end_processes() -> usize {
     let own = namespace();

@@ -18,6 +18,7 @@ pub mod catalog;
 pub mod checkout;
 pub mod container;
 pub mod contract;
+pub mod control_group;
 pub mod duel;
 pub mod event;
 pub mod experiment;

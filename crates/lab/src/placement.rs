@@ -1,6 +1,7 @@
-//! CPUs of server, upstream and generator.
+//! CPUs of server, upstream and generator, and how much of them and of memory a server may use.
 
 use crate::topology::{CoreKind, Cpu, Topology};
+use prony_record::ServerLimits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -42,6 +43,9 @@ pub struct Placement {
     /// CPUs of the server's services; empty when there are none.
     #[serde(default)]
     pub services: Vec<usize>,
+    /// Limits of each server's processes together.
+    #[serde(default)]
+    pub limits: ServerLimits,
     /// Where all CPUs that it could choose from are in the machine.
     pub topology: Topology,
 }
@@ -66,6 +70,7 @@ impl Placement {
                 generator,
                 upstream: Vec::new(),
                 services: Vec::new(),
+                limits: ServerLimits::default(),
                 topology: cpus.clone(),
             },
         }
@@ -121,6 +126,7 @@ impl Placement {
             generator: all.clone(),
             upstream: all,
             services: Vec::new(),
+            limits: ServerLimits::default(),
             topology: cpus.clone(),
         }
     }
@@ -132,6 +138,7 @@ impl Placement {
             generator: Vec::new(),
             upstream: Vec::new(),
             services: Vec::new(),
+            limits: ServerLimits::default(),
             topology: cpus.clone(),
         }
     }
@@ -292,6 +299,9 @@ impl std::fmt::Display for Placement {
                 "server"
             };
             write!(f, "{both} and generator share CPU {generator}")?;
+            if !self.limits.is_none() {
+                write!(f, ", the server {}", self.limits)?;
+            }
         } else {
             let services = match self.services.as_slice() {
                 [] => String::new(),
@@ -299,9 +309,14 @@ impl std::fmt::Display for Placement {
                 own => format!(", services on CPU {}", list(own)),
             };
             let server = list(&self.server);
+            let limits = match (self.limits.is_none(), with_services) {
+                (true, _) => String::new(),
+                (false, false) => format!(", {}", self.limits),
+                (false, true) => format!(", the server {}", self.limits),
+            };
             match with_services {
-                true => write!(f, "server{services} on CPU {server}, "),
-                false => write!(f, "server on CPU {server}{services}, "),
+                true => write!(f, "server{services} on CPU {server}{limits}, "),
+                false => write!(f, "server on CPU {server}{limits}{services}, "),
             }?;
             match self.upstream.as_slice() {
                 [] => write!(f, "generator on CPU {generator}"),

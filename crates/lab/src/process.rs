@@ -1,9 +1,11 @@
 //! A running server: started through the [supervisor](crate::supervisor), watched, and stopped.
 
 use crate::builder::tail;
+use crate::control_group::{Folders, Group};
 use crate::leftovers;
 use crate::placement;
 use crate::supervisor::wait_for;
+use prony_record::ServerLimits;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -27,6 +29,8 @@ pub struct Launch {
     pub env: BTreeMap<String, String>,
     /// The server's CPUs.
     pub cpus: Vec<usize>,
+    /// Limits of all its processes together.
+    pub limits: ServerLimits,
     /// Where it runs.
     pub folder: PathBuf,
     /// Where its output goes: its first 64 KiB and its last 1 MiB are kept.
@@ -40,17 +44,23 @@ pub struct Process {
     reports: BufReader<ChildStdout>,
     log: PathBuf,
     exit: Option<String>,
+    /// None: it has no limits. After `supervisor`: removed when that has ended, if it is still there.
+    group: Option<Group>,
 }
 
 impl Process {
     /// Starts a server. `prony` is this program, which is also the supervisor.
     ///
     /// # Errors
-    /// When its program cannot be run, or the supervisor cannot.
+    /// When its program cannot be run, or the supervisor cannot, or it cannot be limited.
     pub fn start(prony: &Path, launch: &Launch) -> io::Result<Self> {
+        let group =
+            Group::new(&launch.limits).map_err(|error| io::Error::other(error.to_string()))?;
+        let folders = serde_json::to_string(&group.as_ref().map(Group::folders))?;
         let mut supervisor = Command::new(prony)
             .arg("supervisor")
             .arg(placement::list(&launch.cpus))
+            .arg(folders)
             .args(&launch.command)
             .envs(&launch.env)
             .current_dir(&launch.folder)
@@ -67,6 +77,7 @@ impl Process {
             reports: BufReader::new(stdout),
             log: launch.log.clone(),
             exit: None,
+            group,
         };
         let line = this.line()?;
         match line.split_once(' ') {
@@ -90,7 +101,12 @@ impl Process {
         self.supervisor.id() as libc::pid_t
     }
 
-    /// How the server ended by itself, if it has.
+    /// Control group of the server; None: it has no limits.
+    pub fn group(&self) -> Option<&Folders> {
+        self.group.as_ref().map(Group::folders)
+    }
+
+    /// How the server ended by itself, if it has, in words that follow its name: `ended with status 1`.
     pub fn exited(&mut self) -> Option<&str> {
         if self.exit.is_none() {
             let fd = self.reports.get_ref().as_raw_fd();
@@ -98,7 +114,7 @@ impl Process {
                 let line = self.line().unwrap_or_default();
                 self.exit = Some(
                     line.strip_prefix("exit ")
-                        .unwrap_or("when its supervisor was killed")
+                        .unwrap_or("ended when its supervisor was killed")
                         .to_owned(),
                 );
             }

@@ -8,8 +8,8 @@ use prony_record::by_request::RequestReport;
 use prony_record::by_session::SessionReport;
 use prony_record::trial::Figures;
 use prony_record::{
-    CheckId, Durations, Failure, Finding, FirstByte, HostShare, Load, Measurement, Observation,
-    Recording, ServiceUse, Step, Trial, TrialStatus,
+    CheckId, CpuQuota, Durations, Failure, Finding, FirstByte, HostShare, Load, Measurement,
+    Observation, Recording, ServiceUse, Step, Trial, TrialStatus,
 };
 
 /// A trial's place in its run, and what it is a trial of.
@@ -63,6 +63,8 @@ pub fn findings(
 ) -> Vec<Finding> {
     // A server that runs already may keep one CPU busy; whether it can keep more busy is not known.
     let cpus = placement.server.len().min(workers.unwrap_or(1) as usize) as f64;
+    let quota = placement.limits.cpus.map(CpuQuota::cpus);
+    let cpus = quota.map_or(cpus, |quota| cpus.min(quota));
     let [server_nodes, generator_nodes] = placement.nodes();
     let mut evidence = Evidence {
         warmed_up: Some(measured.warm_up.steady),

@@ -111,6 +111,15 @@ pub struct Running {
 }
 
 impl Side {
+    /// Does prony start it in a container?
+    #[must_use]
+    pub fn in_container(&self) -> bool {
+        match &self.what {
+            What::Started { built, .. } => built.container.is_some(),
+            What::Running(_) => false,
+        }
+    }
+
     /// The same with what its manifest adds when stacks are sampled; None where that is nothing.
     #[must_use]
     pub fn profiled(&self) -> Option<Self> {

@@ -104,7 +104,7 @@ pub(crate) fn wait_for(
     let (begun, mut starting) = (Instant::now(), Starting::new(limit));
     loop {
         if let Some(exit) = process.exited() {
-            let message = format!("it ended {exit} before it answered");
+            let message = format!("it {exit} before it answered");
             return Err(Failure::new(Step::Ready, message).with_output(process.output()));
         }
         let Err(error) = probe(starting.patience()) else {

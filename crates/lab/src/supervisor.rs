@@ -7,10 +7,13 @@
 //! server starts stays below the supervisor, even after daemonising. Should the supervisor itself be killed, what is
 //! left is found by a [mark](crate::leftovers).
 
+use crate::control_group::Folders;
 use crate::leftovers;
 use crate::pidfd;
 use crate::placement;
 use crate::server_log::{LOOK, ServerLog};
+use prony_record::Size;
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -24,15 +27,16 @@ const GRACE: Duration = Duration::from_secs(2);
 const KILL_LIMIT: Duration = Duration::from_secs(30);
 
 /// Runs a server as its supervisor. The arguments, after the name of the supervisor's command, are
-/// `CPUS PROGRAM ARGUMENT...`. The environment is the server's.
+/// `CPUS GROUP PROGRAM ARGUMENT...`; `GROUP` are the folders of the server's control group as JSON, or `null`. The
+/// environment is the server's.
 ///
-/// It writes `pid N` to standard output when the server has started, or `failed REASON`, and `exit STATUS` when it has
+/// It writes `pid N` to standard output when the server has started, or `failed REASON`, and `exit HOW` when it has
 /// ended. The server's own output goes to the supervisor's standard error.
 ///
 /// # Errors
 /// When the arguments are not these, or the system refuses what it needs.
 pub fn main(arguments: &[String]) -> io::Result<()> {
-    let [cpus, program, rest @ ..] = arguments else {
+    let [cpus, group, program, rest @ ..] = arguments else {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "the supervisor is prony's own",
@@ -46,14 +50,19 @@ pub fn main(arguments: &[String]) -> io::Result<()> {
     }
     let cpus = placement::parse_cpus(cpus).map_err(io::Error::other)?;
     placement::bind(&cpus)?;
+    let group: Option<Folders> = serde_json::from_str(group)?;
+    let doors = group.as_ref().map_or(Ok(Vec::new()), Folders::doors)?;
     let mut command = Command::new(program);
     command.args(rest).stdin(Stdio::null()).process_group(0);
     command.envs([leftovers::mark()]);
-    // SAFETY: between fork and exec only async-signal-safe calls are made: prctl and dup2.
+    // SAFETY: between fork and exec only async-signal-safe calls are made: prctl, write and dup2.
     unsafe {
-        command.pre_exec(|| {
+        command.pre_exec(move || {
             // Should the supervisor itself be killed, the server at least goes with it.
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            doors
+                .iter()
+                .try_for_each(|mut door: &File| door.write_all(b"0"))?;
             if libc::dup2(2, 1) < 0 {
                 return Err(io::Error::last_os_error());
             }
@@ -88,7 +97,11 @@ pub fn main(arguments: &[String]) -> io::Result<()> {
     let status = child.wait()?;
     reap_all();
     let _ = log.map(ServerLog::close);
-    say(&format!("exit {}", describe(status)));
+    let killed_for = group.as_ref().and_then(Folders::killed_for);
+    if let Some(group) = group {
+        group.remove();
+    }
+    say(&format!("exit {}", describe(status, killed_for)));
     Ok(())
 }
 
@@ -169,10 +182,43 @@ fn reap_all() {
     while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } > 0 {}
 }
 
-fn describe(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("with status {code}"),
-        (None, Some(signal)) => format!("by signal {signal}"),
-        (None, None) => "in an unknown way".into(),
+/// How the server ended, in words that follow its name. `killed_for` is the limit of memory because of which the kernel has
+/// killed a process of it.
+fn describe(status: ExitStatus, killed_for: Option<Size>) -> String {
+    let ended = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with status {code}"),
+        (None, Some(signal)) => format!("ended by signal {signal}"),
+        (None, None) => "ended in an unknown way".into(),
+    };
+    match killed_for {
+        None => ended,
+        Some(limit) if status.signal() == Some(libc::SIGKILL) => {
+            format!("was killed: it needed more than {limit}")
+        }
+        Some(limit) => {
+            format!("{ended}, after one of its processes was killed: it needed more than {limit}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_server_in_words() {
+        let killed = ExitStatus::from_raw(libc::SIGKILL);
+        let limit = Some(Size(256 << 20));
+        assert_eq!(describe(killed, None), "ended by signal 9");
+        assert_eq!(
+            describe(killed, limit),
+            "was killed: it needed more than 256 MiB"
+        );
+        let failed = ExitStatus::from_raw(1 << 8);
+        assert_eq!(describe(failed, None), "ended with status 1");
+        assert_eq!(
+            describe(failed, limit),
+            "ended with status 1, after one of its processes was killed: it needed more than 256 MiB"
+        );
     }
 }

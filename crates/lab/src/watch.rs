@@ -4,6 +4,7 @@
 mod services;
 
 use crate::canary;
+use crate::control_group::Folders;
 use crate::host::{Watched, Watcher};
 use crate::machine::{CpuAccounts, TcpCounters, cpu_pressure};
 use crate::placement::Placement;
@@ -49,6 +50,8 @@ pub(crate) struct Roots {
     pub upstream: Option<Root>,
     /// Services of the server.
     pub services: Vec<ServiceRoot>,
+    /// Control group that limits the server.
+    pub limited: Option<Folders>,
     /// The server's port.
     pub port: u16,
 }
@@ -145,6 +148,7 @@ fn watch(
     let pressure = cpu_pressure();
     let (switches, wakeups) = (observer.switches(), observer.wakeups());
     let ticks = observer.ticks();
+    let limited = roots.limited.as_ref().map(|it| (it, it.counters()));
     let mut next = from;
     let mut connections = None;
     let mut count = Some(until - LATEST.min(until.saturating_sub(from) / 5));
@@ -189,6 +193,7 @@ fn watch(
         server_user_ns: user,
         server_kernel_ns: kernel,
         wakeups: observer.wakeups().saturating_sub(wakeups),
+        limits: limited.map(|(it, before)| it.effect(&before, &it.counters())),
         upstream_cpu_ns: behind_cpu().saturating_sub(behind_before),
         services: services.into_iter().map(WatchedService::end).collect(),
         rss_peak_bytes: rss_peak,
@@ -313,6 +318,7 @@ mod tests {
                 server: Root::above(std::process::id() as libc::pid_t),
                 upstream: None,
                 services: Vec::new(),
+                limited: None,
                 port: 1,
             },
             placement,
@@ -348,6 +354,7 @@ mod tests {
             server: Root::above(1),
             upstream: None,
             services: Vec::new(),
+            limited: None,
             port: 1,
         };
         let watch = ProcWatch::start(

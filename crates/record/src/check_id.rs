@@ -99,6 +99,8 @@ words! {
         SynRetransmit = "syn-retransmit",
         /// A table has another rate than the output of the same system (audits only).
         TableDisagrees = "table-disagrees",
+        /// The server had used up its limit of CPU time and had to wait.
+        Throttled = "throttled",
         /// Requests that timed out are not in the distribution of response times (audits only).
         TimeOutsMissing = "time-outs-missing",
         /// Systems are compared that were run once or twice (audits only).

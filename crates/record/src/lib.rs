@@ -8,6 +8,7 @@
 //! | [`observation`] | all of that together, for one load; two of one kind add up |
 //! | [`resources`], [`host`] | what the server and the machine used, and what machine it was |
 //! | [`check_id`], [`finding`] | names of the checks, and what they found |
+//! | [`server_limits`] | limits of a server's processes, and their effect |
 //! | [`failure`] | at which step a trial failed, and why |
 //! | [`trial`], [`run`] | everything known of a trial, and of a run |
 //! | [`verdict`], [`service`] | what duels and capacity searches compare, and by which terms |
@@ -46,7 +47,9 @@ pub mod published;
 pub mod quic;
 pub mod resources;
 pub mod run;
+pub mod server_limits;
 pub mod service;
+pub mod size;
 pub mod span;
 pub mod stages;
 pub mod times;
@@ -76,6 +79,8 @@ pub use pool::Pool;
 pub use quic::Quic;
 pub use resources::{QueryCounts, Resources, ServiceCost, ServiceTotals, ServiceUse};
 pub use run::{RunFacts, RunStatus, Subject};
+pub use server_limits::{CpuQuota, LimitEffect, ServerLimits};
+pub use size::Size;
 pub use span::Span;
 pub use stages::Stage;
 pub use times::{Distributions, Latency, Percentiles, Times};

@@ -1,6 +1,6 @@
 //! Resources that the server and the machine used.
 
-use crate::{Measurement, Nanos};
+use crate::{LimitEffect, Measurement, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -24,6 +24,9 @@ pub struct Resources {
     /// The part that they count as spent in the kernel on the server's behalf.
     #[serde(default)]
     pub server_kernel_ns: Nanos,
+    /// Effect of the server's limits; null where it had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<LimitEffect>,
     /// CPU time of its upstream's processes, in nanoseconds.
     #[serde(default)]
     pub upstream_cpu_ns: Nanos,
@@ -250,6 +253,10 @@ impl Resources {
         self.server_user_ns += other.server_user_ns;
         self.server_kernel_ns += other.server_kernel_ns;
         self.wakeups += other.wakeups;
+        match (&mut self.limits, &other.limits) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (mine, theirs) => *mine = mine.or(*theirs),
+        }
         self.upstream_cpu_ns += other.upstream_cpu_ns;
         for (name, service) in &other.services {
             match self.services.get_mut(name) {

@@ -1,11 +1,11 @@
 //! Runs: one execution of an experiment, a duel, a capacity search or a calibration.
 
-use crate::Host;
 use crate::design::Design;
 use crate::published::Published;
 use crate::service::Limits;
 use crate::verdict::Terms;
 use crate::word::words;
+use crate::{Host, ServerLimits};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,9 @@ pub struct Subject {
     pub rounds: u32,
     /// CPUs of the server and of the generator, in words.
     pub placement: String,
+    /// Limits of each server's processes.
+    #[serde(skip_serializing_if = "ServerLimits::is_none")]
+    pub limits: ServerLimits,
     /// The servers that took part, by their labels.
     pub servers: Vec<String>,
     /// The server behind every gateway.

@@ -6,6 +6,7 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use prony_lab::builder::{Builder, Built, Missing};
 use prony_lab::catalog::Server;
 use prony_lab::contract::Contract;
+use prony_lab::control_group::{self, Group};
 use prony_lab::host::{Host, LocalHost, SpawnedServer, Started, VerifySpec, Watcher};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::leftovers::{self, Scratch};
@@ -40,6 +41,9 @@ impl Servers {
     /// A host with these CPUs.
     pub(crate) fn new(placement: Placement) -> Result<Self, String> {
         leftovers::end_processes();
+        control_group::remove_left();
+        Group::check(&placement.limits)
+            .map_err(|error| format!("{error} ({})", control_group::REMEDY))?;
         let scratch =
             Scratch::new().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
         let prony = std::env::current_exe()

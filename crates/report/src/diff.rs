@@ -6,8 +6,8 @@ use crate::kept::ReportError;
 use crate::show;
 use crate::table::{Align, TextTable};
 use prony_notebook::{Notebook, StoredRun};
-use prony_record::TrialStatus;
 use prony_record::verdict::{Quantity, Verdict};
+use prony_record::{ServerLimits, TrialStatus};
 use prony_stats::compare::verdict;
 use prony_stats::fieller::ratio_of_means;
 use prony_stats::{Estimate, StatsError};
@@ -27,7 +27,7 @@ pub struct DiffReport {
     pub after: i64,
     /// Differences smaller than this count as none, as a share.
     pub band: f64,
-    /// Differences between the runs besides the servers: host, kernel, version of prony.
+    /// Differences between the runs besides the servers: host, kernel, version of prony, limits of servers.
     pub differences: Vec<String>,
     /// Every server under every load that both runs have.
     pub cells: Vec<CellChange>,
@@ -238,6 +238,10 @@ fn differences(before: &StoredRun, after: &StoredRun) -> Vec<String> {
             ("cpus", host.cpus.to_string()),
             ("memory", show::bytes(host.memory as f64)),
             ("prony", run.facts.prony_version.clone()),
+            (
+                "limits of each server",
+                limits(&run.facts.experiment.limits),
+            ),
         ]
     };
     described(before)
@@ -246,4 +250,12 @@ fn differences(before: &StoredRun, after: &StoredRun) -> Vec<String> {
         .filter(|(before, after)| before != after)
         .map(|((what, before), (_, after))| format!("{what}: {before} and {after}"))
         .collect()
+}
+
+/// Limits in words; `none` without any.
+fn limits(limits: &ServerLimits) -> String {
+    match limits.is_none() {
+        true => "none".to_owned(),
+        false => limits.to_string(),
+    }
 }

@@ -8,6 +8,7 @@
 //! not pass for that reason.
 
 use prony_record::CheckId;
+use prony_record::size::UNITS;
 use prony_record::verdict::{Cause, Comparison, Quantity};
 use prony_stats::compare::Better;
 use schemars::JsonSchema;
@@ -71,16 +72,6 @@ const RATES: [(&str, f64); 8] = [
     ("k req/s", 1e3),
     ("M req/s", 1e6),
 ];
-const SIZES: [(&str, f64); 7] = [
-    ("B", 1.0),
-    ("kB", 1e3),
-    ("MB", 1e6),
-    ("GB", 1e9),
-    ("KiB", 1024.0),
-    ("MiB", 1_048_576.0),
-    ("GiB", 1_073_741_824.0),
-];
-
 impl Metric {
     /// The units that it may be given in, with their size in its own: nanoseconds, requests per second,
     /// bytes, or shares. Whether it may have none.
@@ -94,7 +85,7 @@ impl Metric {
             | Self::Kernel
             | Self::ServiceCpu => (&TIMES, false),
             Self::Throughput | Self::Capacity => (&RATES, true),
-            Self::Memory => (&SIZES, false),
+            Self::Memory => (&UNITS, false),
             Self::Errors => (&[], true),
         }
     }
@@ -433,7 +424,7 @@ impl Condition {
             _ if matches!(self.metric, Metric::Throughput | Metric::Capacity) => {
                 scaled(&RATES[..3])
             }
-            _ if self.metric == Metric::Memory => scaled(&[SIZES[0], SIZES[4], SIZES[5], SIZES[6]]),
+            _ if self.metric == Metric::Memory => scaled(&[UNITS[0], UNITS[4], UNITS[5], UNITS[6]]),
             _ => scaled(&[TIMES[0], TIMES[2], TIMES[3], TIMES[4]]),
         }
     }

@@ -57,15 +57,7 @@ impl Around {
             ("--cleanup", self.cleanup.is_some()),
             ("--start-timeout", self.start_timeout.is_some()),
         ];
-        let option = given.into_iter().find(|(_, given)| *given);
-        let running = sides.iter().find(|side| is_url(side));
-        match option.zip(running) {
-            None => Ok(()),
-            Some(((option, _), side)) => Err(usage!(
-                help = "give a command line, with {{port}} where the port goes",
-                "{option} is about starting a server, and {side} runs already"
-            )),
-        }
+        starts_all(&given, sides)
     }
 
     /// The services, with the content of their files.
@@ -148,5 +140,21 @@ impl Around {
             command(&manifest.run, &with).map_err(|error| usage!("{}: {error}", side.name))?;
         }
         Ok(())
+    }
+}
+
+/// Does prony start all of these servers, as an option that is given (true) needs?
+///
+/// # Errors
+/// When one of them already runs, so that nothing is started.
+pub fn starts_all(options: &[(&str, bool)], sides: &[String]) -> Result<()> {
+    let option = options.iter().find(|(_, given)| *given);
+    let running = sides.iter().find(|side| is_url(side));
+    match option.zip(running) {
+        None => Ok(()),
+        Some(((option, _), side)) => Err(usage!(
+            help = "give a command line, with {{port}} where the port goes",
+            "{option} is about starting a server, and {side} runs already"
+        )),
     }
 }

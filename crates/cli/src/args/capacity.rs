@@ -51,6 +51,7 @@ const USUAL: Duration = Duration::from_millis(10);
     prony capacity :8000 --p99 10ms --p50 2ms --errors 0.1%  # several limits\n  \
     prony capacity './server {port}' --path /users/7 --p90 20ms\n  \
     prony capacity go-net-http --contract http-echo --p99 5ms\n  \
+    prony capacity './server {port}' --server-cpu 0.5 --server-memory 256MiB\n  \
     prony capacity -f shop.toml :8000             # a request file\n  \
     prony capacity --resolve shop.test:80:127.0.0.1 http://shop.test/\n  \
     prony capacity -u ada:secret :8000/account\n  \

@@ -58,6 +58,7 @@ use std::path::PathBuf;
     prony duel :8001 http://shop.test/ --resolve shop.test:80:10.0.0.5\n  \
     prony duel './old {port}' './new {port}' --only cpu --min-effect 0.5%\n  \
     prony duel './old {port}' './new {port}' --why --html why.html\n  \
+    prony duel './old {port}' './new {port}' --server-cpu 0.5  # a limit\n  \
     prony duel go-net-http --contract http-echo --self-check  # the noise of this host\n  \
     prony duel :8001 :8002 --fail-if 'cpu > +5%'  # exit status 3 if so")]
 pub struct Duel {

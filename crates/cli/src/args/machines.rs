@@ -1,5 +1,6 @@
 //! Other machines: which there are, and what each is there for.
 
+use super::limited::Limited;
 use clap::Args;
 use prony_remote::HostSpec;
 
@@ -68,6 +69,8 @@ pub struct Apart {
     /// Limit the servers to the first N CPUs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub server_cpus: Option<u32>,
+    #[command(flatten)]
+    pub limited: Limited,
     /// Where the upstream of gateways runs, if it has a machine of its own: an option of `run` alone.
     #[arg(skip)]
     pub upstream_host: Option<String>,

@@ -25,6 +25,7 @@ use std::path::PathBuf;
     prony run weather --load 'c64 t8' --only finagle\n  \
     prony run http-echo --only node --protocol plain,tls  # TLS\n  \
     prony run techempower --as-published          # its own connections, 15 s\n  \
+    prony run quickstart --server-cpu 0.5 --server-memory 256MiB\n  \
     prony run quickstart --why                    # docs/why.md\n  \
     prony run techempower --from FrameworkBenchmarks --only gin,axum\n  \
     prony run weather --server-host gw --upstream-host up --client-host gen\n  \

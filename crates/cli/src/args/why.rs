@@ -5,6 +5,7 @@ use super::around::Around;
 use super::connect::{Connect, SourceArgs};
 use super::driven::Driven;
 use super::grpc::Called;
+use super::limited::Limited;
 use super::pace::steady_rate;
 use super::protocol::{ProtocolArgs, ServerKey};
 use super::request::{RequestArgs, RequestFileArgs};
@@ -33,6 +34,7 @@ use std::path::PathBuf;
     prony why :8000 --pid 4711                    # a server that runs\n  \
     prony why go-net-http --contract http-echo    # from the catalog\n  \
     prony why './server {port}' --rate 5000 --rounds 20  # narrower intervals\n  \
+    prony why './server {port}' --server-cpu 0.5  # as in production\n  \
     prony why './server {port}' -f shop.toml      # a request file\n  \
     prony why './server {port}' --html why.html --folded stacks")]
 pub struct Why {
@@ -63,6 +65,8 @@ pub struct Why {
     pub driven: Driven,
     #[command(flatten)]
     pub around: Around,
+    #[command(flatten)]
+    pub limited: Limited,
     /// Requests per second [default: half the throughput]
     #[arg(long, short_alias = 'R', value_name = "N", value_parser = steady_rate, help_heading = "Load")]
     pub rate: Option<f64>,

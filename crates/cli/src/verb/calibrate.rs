@@ -5,7 +5,7 @@ use crate::CommandEnd;
 use crate::args::{Calibrate, Places};
 use crate::journal::{NotebookJournal, conclude, say_where, subject};
 use crate::live::Live;
-use crate::machines::rig;
+use crate::machines::{ServerShare, rig};
 use crate::place::on_signal;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::calibration::Calibration;
@@ -16,6 +16,7 @@ use prony_lab::placement::Placement;
 use prony_lab::side::Side;
 use prony_lab::topology::Topology;
 use prony_lab::trial::{Lab, Progress};
+use prony_record::Subject;
 use prony_record::calibration::{AGAIN, RUN};
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,12 +32,15 @@ pub fn main(places: &Places, args: &Calibrate) -> Result<CommandEnd> {
         placement,
         1,
         elsewhere,
-        args.apart.server_cpus,
+        ServerShare::of(&args.apart),
     )?;
     let sides = reference()?;
     let names: Vec<String> = sides.iter().map(|side| side.name.clone()).collect();
     let mut notebook = places.notebook()?;
-    let subject = subject(&names, "several".into(), rig.placement.clone());
+    let subject = Subject {
+        limits: rig.host.placement().limits,
+        ..subject(&names, "several".into(), rig.placement.clone())
+    };
     let mut kept = NotebookJournal::begin(
         &mut notebook,
         RUN,

@@ -7,7 +7,7 @@ use crate::args::{Capacity, Places};
 use crate::http2::ProtocolOptions;
 use crate::journal::{NotebookJournal, conclude, say_where, subject};
 use crate::live::Live;
-use crate::machines::rig;
+use crate::machines::{ServerShare, rig};
 use crate::place::on_signal;
 use crate::target::is_url;
 use crate::workload::WorkloadArgs;
@@ -36,6 +36,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<CommandEnd> {
     let one = sides::One {
         server: &args.server,
         around: &args.around,
+        limited: &args.apart.limited,
         protocol_options: ProtocolOptions {
             tls: &args.tls,
             protocol: &args.protocol,
@@ -68,7 +69,10 @@ pub fn main(places: &Places, args: &Capacity) -> Result<CommandEnd> {
         placement,
         args.shape.threads.unwrap_or(1),
         elsewhere,
-        args.apart.server_cpus,
+        ServerShare {
+            in_containers: side.in_container(),
+            ..ServerShare::of(&args.apart)
+        },
     )?
     .sending_from(sources);
     let mut notebook = places.notebook()?;
@@ -76,6 +80,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<CommandEnd> {
     let names = [side.name.clone()];
     let subject = Subject {
         service: Some(limits.clone()),
+        limits: rig.host.placement().limits,
         ..subject(
             &names,
             sides::asked(&spec.workload, std::slice::from_ref(&side)),

@@ -12,11 +12,12 @@ use super::rounds::{explain, keep};
 use crate::CommandEnd;
 use crate::args::{Duel, Places};
 use crate::journal::{NotebookJournal, conclude, say_where, subject};
-use crate::machines::rig;
+use crate::machines::{ServerShare, rig};
 use crate::place::on_signal;
 use display::DuelDisplay;
 use miette::{IntoDiagnostic, Result};
 use prony_lab::interrupt::Interrupt;
+use prony_lab::side::Side;
 use prony_lab::trial::Lab;
 use prony_notebook::{Notebook, RunId};
 use prony_pages::material::Material;
@@ -39,7 +40,10 @@ pub fn main(places: &Places, args: &Duel) -> Result<CommandEnd> {
         placement,
         args.driven.shape.threads.unwrap_or(1),
         elsewhere,
-        args.apart.server_cpus,
+        ServerShare {
+            in_containers: chosen.sides.iter().all(Side::in_container),
+            ..ServerShare::of(&args.apart)
+        },
     )?
     .sending_from(sources);
     let mut notebook = places.notebook()?;
@@ -47,6 +51,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<CommandEnd> {
     let terms = terms::terms(args, &chosen.spec, &notebook)?;
     let subject = Subject {
         duel: Some(terms.clone()),
+        limits: rig.host.placement().limits,
         ..subject(
             &names,
             sides::asked(&chosen.spec.workload, &chosen.sides),

@@ -11,7 +11,7 @@ use crate::args::machines::Apart;
 use crate::args::{Places, RunArgs};
 use crate::journal::{NotebookJournal, conclude, say_where};
 use crate::live::Live;
-use crate::machines::{Rig, rig};
+use crate::machines::{Rig, ServerShare, rig};
 use crate::place::on_signal;
 use crate::request::PAUSES;
 use crate::rigs;
@@ -23,8 +23,8 @@ use prony_lab::interrupt::Interrupt;
 use prony_lab::run::RunError;
 use prony_lab::source::Source;
 use prony_lab::trial::Lab;
-use prony_record::Subject;
 use prony_record::published::Published;
+use prony_record::{ServerLimits, Subject};
 use prony_verdict::why::anatomy;
 use serde_json::json;
 use std::sync::Arc;
@@ -68,7 +68,8 @@ pub fn main(places: &Places, args: &RunArgs) -> Result<CommandEnd> {
         [(None, rig)] => rig.placement.clone(),
         rigs => rigs::placement(rigs.iter().map(|(_, rig)| rig)),
     };
-    let subject = subject(&experiment, published, placement);
+    let limits = rigs[0].1.host.placement().limits;
+    let subject = subject(&experiment, published, (placement, limits));
     let (name, title) = (&experiment.name, &experiment.title);
     let mut kept = NotebookJournal::begin(
         &mut notebook,
@@ -182,7 +183,10 @@ fn raise(
             places,
             interrupt,
             &args.shard_rounds,
-            &args.apart,
+            &Apart {
+                limited: args.apart.limited.or(&experiment.place),
+                ..args.apart.clone()
+            },
             upstream,
             threads,
         )?;
@@ -199,8 +203,12 @@ fn raise(
     apart.without_why(args.why.why)?;
     let elsewhere = apart.reach(true, upstream)?;
     let placement = experiment.placement();
-    let cpus = apart.server_cpus;
-    let rig = rig(places, interrupt, placement, threads, elsewhere, cpus)?;
+    let mut entrants = experiment.entrants.iter();
+    let share = ServerShare {
+        in_containers: entrants.all(|it| it.server.manifest.image.is_some()),
+        ..ServerShare::of(&apart)
+    };
+    let rig = rig(places, interrupt, placement, threads, elsewhere, share)?;
     Ok(vec![(None, rig)])
 }
 
@@ -227,7 +235,11 @@ fn explain(error: RunError) -> miette::Report {
     }
 }
 
-fn subject(experiment: &Experiment, published: Option<Published>, placement: String) -> Subject {
+fn subject(
+    experiment: &Experiment,
+    published: Option<Published>,
+    (placement, limits): (String, ServerLimits),
+) -> Subject {
     let servers = || experiment.entrants.iter().map(|entrant| &entrant.server);
     let failing = servers().filter(|server| !server.manifest.expected_failures.is_empty());
     Subject {
@@ -235,6 +247,7 @@ fn subject(experiment: &Experiment, published: Option<Published>, placement: Str
         baseline: experiment.baseline.clone(),
         rounds: experiment.rounds,
         placement,
+        limits,
         servers: experiment.entrants.iter().map(Entrant::label).collect(),
         weights: (experiment.loads.iter())
             .filter_map(|load| Some((load.to_string(), load.weight?)))

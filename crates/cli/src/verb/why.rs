@@ -9,7 +9,7 @@ use crate::CommandEnd;
 use crate::args::{Places, Why};
 use crate::http2::ProtocolOptions;
 use crate::live::Live;
-use crate::machines::rig;
+use crate::machines::{ServerShare, rig};
 use crate::place::on_signal;
 use crate::target::is_url;
 use crate::workload::WorkloadArgs;
@@ -39,7 +39,11 @@ pub fn main(places: &Places, args: &Why) -> Result<CommandEnd> {
         placement,
         args.driven.shape.threads.unwrap_or(1),
         None,
-        None,
+        ServerShare {
+            limits: args.limited.limits(),
+            in_containers: side.in_container(),
+            ..ServerShare::default()
+        },
     )?
     .sending_from(sources);
     let lab = Lab {
@@ -113,6 +117,7 @@ fn choose(places: &Places, args: &Why) -> Result<(Side, LoadSpec)> {
     let one = sides::One {
         server: &args.server,
         around: &args.around,
+        limited: &args.limited,
         protocol_options: ProtocolOptions {
             tls: &args.tls,
             protocol: &args.protocol,

@@ -35,6 +35,7 @@ mod input;
 mod interrupt;
 mod json_schema;
 mod left_out;
+mod limits;
 mod live;
 mod load;
 mod manners;

@@ -132,12 +132,16 @@ const BELOW: [&str; 7] = [
 ];
 
 /// Files that may have flags in texts, and why.
-const WITH_FLAGS: [(&str, &str); 11] = [
+const WITH_FLAGS: [(&str, &str); 15] = [
     // Command lines of other programs.
     ("remote/src/launch.rs", " --version > /dev/null"),
     ("remote/src/hosts.rs", "srun --overlap"),
     ("lab/src/container.rs", "exec {program} run --rm"),
     ("lab/src/container.rs", "{program} rm --force"),
+    ("lab/src/container.rs", "\" run --rm\""),
+    ("lab/src/container.rs", "\" --cpus {}\""),
+    ("lab/src/container.rs", "\" --memory {bytes}b"),
+    ("lab/src/control_group/mod.rs", "`systemd-run --user"),
     ("lab/src/checkout/mod.rs", "git clone --depth 1"),
     // Files of gRPC are read for the command only.
     ("lab/src/grpc/schema.rs", "(--proto-path)"),

@@ -1,5 +1,6 @@
 //! On which machines an experiment is measured.
 
+use prony_record::{CpuQuota, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -17,6 +18,10 @@ pub struct HostPlacement {
     pub service_host: Option<String>,
     /// How many CPUs of their machine the servers have; absent: all that are there for them.
     pub server_cpus: Option<NonZeroU32>,
+    /// How much CPU time each server may use, in CPUs, such as 0.5; absent: not limited.
+    pub server_cpu: Option<CpuQuota>,
+    /// How much memory each server may use, such as "256MiB"; absent: not limited.
+    pub server_memory: Option<Size>,
     /// The machines that the load comes from; this one when empty.
     pub client_host: Vec<String>,
     /// The machine from which a slow client measures beside the load; none when absent.

@@ -5,8 +5,8 @@ use super::spawned::{ServerEndpoint, SpawnedServer};
 use super::{Host, Started, Watched, Watcher};
 use crate::builder::{BuildError, Builder, Built};
 use crate::catalog::Server;
-use crate::container::Container;
 use crate::contract::{Depth, Fixture, Verified};
+use crate::control_group::Folders;
 use crate::hook::{AtEnd, Hook};
 use crate::interrupt::Interrupt;
 use crate::machine::{TcpCounters, this_machine};
@@ -20,7 +20,7 @@ use crate::starting::wait_for;
 use crate::watch::{ProcWatch, Roots};
 use crate::workload::Workload;
 use prony_engine::{Nanos, Target, descriptors};
-use prony_record::{Failure, Resources, Step};
+use prony_record::{Failure, Resources, ServerLimits, Step};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -132,9 +132,11 @@ impl LocalHost {
         let place = ServerEndpoint::new(addr, (over, key), &self.scratch)
             .map_err(|error| cannot(&error))?;
         let (certificate, private_key) = place.files();
-        let cpus = match role {
-            Role::Server => &self.placement.server,
-            Role::Upstream => &self.placement.upstream,
+        let none = ServerLimits::default();
+        let (cpus, limits) = match role {
+            Role::Server => (&self.placement.server, self.placement.limits),
+            // It is around what is measured.
+            Role::Upstream => (&self.placement.upstream, none),
         };
         let services = match elsewhere.services {
             Some(connected) => Services::elsewhere(connected),
@@ -168,7 +170,8 @@ impl LocalHost {
             ..Fill::default()
         };
         let container = built.container.as_ref();
-        let run = container.map_or(server.manifest.run.as_str(), Container::line);
+        let run = container.map(|it| it.line(&limits));
+        let run = run.as_deref().unwrap_or(&server.manifest.run);
         let line = command(run, &with).map_err(started)?;
         // With the names of services: their URLs have passwords, and differ from start to start.
         let shown = Fill {
@@ -189,6 +192,8 @@ impl LocalHost {
             command: line.clone(),
             env,
             cpus: cpus.clone(),
+            // A container's are set by its engine.
+            limits: if container.is_some() { none } else { limits },
             folder: built.src.clone(),
             log: self
                 .scratch
@@ -221,9 +226,15 @@ impl LocalHost {
             })?;
             Ok::<_, Failure>((it, first))
         });
+        let container = container.transpose()?;
+        let limited = match &container {
+            Some((_, first)) => Folders::around(*first, &limits)
+                .map_err(|why| Failure::new(Step::Ready, why.to_string()))?,
+            None => process.group().cloned(),
+        };
         Ok(SpawnedServer {
             paused: None,
-            container: container.transpose()?,
+            container,
             process,
             services,
             _cleanup: cleanup,
@@ -234,6 +245,7 @@ impl LocalHost {
             fixture,
             expected_failures: who.expected_failures().clone(),
             parts: server.manifest.parts.clone(),
+            limited,
         })
     }
 
@@ -269,6 +281,7 @@ impl LocalHost {
             server: first.root,
             upstream: None,
             services,
+            limited: None,
             port: 0,
         };
         Box::new(ProcWatch::start(roots, self.placement.clone(), period))
@@ -370,6 +383,7 @@ impl Host for LocalHost {
             server: root,
             upstream: upstream.and_then(Started::root),
             services: server.services(),
+            limited: server.limited(),
             port: match server.target() {
                 Target::Tcp(address) => address.port(),
                 // Connections are found by their port.

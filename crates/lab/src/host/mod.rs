@@ -12,6 +12,7 @@ pub use spawned::SpawnedServer;
 use crate::builder::{BuildError, Built};
 use crate::catalog::Server;
 use crate::contract::Depth;
+use crate::control_group::Folders;
 use crate::placement::Placement;
 use crate::service::ServiceRoot;
 use crate::side::{Candidate, HttpStreams, Running};
@@ -138,6 +139,11 @@ pub trait Started: Any {
     /// Services that it was started with, to be watched; none where they run on another machine.
     fn services(&self) -> Vec<ServiceRoot> {
         Vec::new()
+    }
+
+    /// Control group that limits it, to be watched; None where it has no limits, or runs on another machine.
+    fn limited(&self) -> Option<Folders> {
+        None
     }
 
     /// The end of what it printed; what a service printed that it has lost.

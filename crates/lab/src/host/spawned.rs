@@ -5,6 +5,7 @@ use super::{Started, VerifySpec};
 use crate::container;
 use crate::contract::parts::{Parts, Routes};
 use crate::contract::{Certificate, Contract, Depth, Fixture, Inspection, Verified, authority};
+use crate::control_group::Folders;
 use crate::hook::AtEnd;
 use crate::paused::Paused;
 use crate::port::Port;
@@ -42,6 +43,8 @@ pub struct SpawnedServer {
     pub(super) expected_failures: BTreeMap<String, String>,
     /// Parts of its contract that it keeps; None: all of them.
     pub(super) parts: Option<Parts>,
+    /// Control group that limits it.
+    pub(super) limited: Option<Folders>,
 }
 
 /// Where a server listens, and how it is spoken to there.
@@ -206,7 +209,7 @@ impl SpawnedServer {
             return Failure::new(step, format!("it {lost}: {what}")).with_output(output);
         }
         let message = match self.process.exited() {
-            Some(exit) => format!("{what} (the server ended {exit})"),
+            Some(exit) => format!("{what} (the server {exit})"),
             None => what,
         };
         Failure::new(step, message).with_output(self.process.output())
@@ -299,8 +302,7 @@ impl Started for SpawnedServer {
         if let Some(lost) = self.services.ended() {
             return Some(lost);
         }
-        let exit = self.process.exited()?;
-        Some(format!("ended {exit}"))
+        self.process.exited().map(ToOwned::to_owned)
     }
 
     fn output(&self) -> String {
@@ -312,6 +314,10 @@ impl Started for SpawnedServer {
 
     fn services(&self) -> Vec<ServiceRoot> {
         self.services.roots()
+    }
+
+    fn limited(&self) -> Option<Folders> {
+        self.limited.clone()
     }
 
     fn stop(self: Box<Self>) {

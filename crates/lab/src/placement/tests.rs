@@ -15,6 +15,34 @@ fn what_is_spare() {
 }
 
 #[test]
+fn limits_are_shown_where_the_server_is() {
+    let limits = ServerLimits {
+        cpus: "0.5".parse().ok(),
+        memory: "256MiB".parse().ok(),
+    };
+    let shown = |placement: Placement| {
+        Placement {
+            limits,
+            ..placement
+        }
+        .to_string()
+    };
+    let two = Topology::unknown(&[0, 1]);
+    assert_eq!(
+        shown(Placement::split(&two)),
+        "server on CPU 0, at most 0.5 CPUs and 256 MiB, generator on CPU 1"
+    );
+    assert_eq!(
+        shown(Placement::split(&two).with_services()),
+        "server and services on CPU 0, the server at most 0.5 CPUs and 256 MiB, generator on CPU 1"
+    );
+    assert_eq!(
+        shown(Placement::shared(&two)),
+        "server and generator share CPU 0,1, the server at most 0.5 CPUs and 256 MiB"
+    );
+}
+
+#[test]
 fn halves() {
     let split = |cpus: &[usize]| Placement::split(&Topology::unknown(cpus));
     assert!(split(&[3]).co_located());
@@ -26,6 +54,7 @@ fn halves() {
             generator: vec![1],
             upstream: vec![],
             services: vec![],
+            limits: ServerLimits::default(),
         }
     );
     assert_eq!(
@@ -36,6 +65,7 @@ fn halves() {
             generator: vec![1, 2],
             upstream: vec![],
             services: vec![],
+            limits: ServerLimits::default(),
         }
     );
     assert_eq!(

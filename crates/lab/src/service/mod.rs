@@ -18,7 +18,7 @@ use crate::starting;
 use crate::tree::Root;
 use client::PostgresClient;
 use database::{Database, DatabaseAt};
-use prony_record::{Failure, Step};
+use prony_record::{Failure, ServerLimits, Step};
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 use serde::{Deserialize, Serialize};
@@ -181,6 +181,8 @@ impl Place<'_> {
             command: line.to_vec(),
             env: env.map(|(name, value)| (name.to_owned(), value)).into(),
             cpus: site.cpus.to_vec(),
+            // They are around what is measured, as in production.
+            limits: ServerLimits::default(),
             folder: folder.to_owned(),
             log: log.to_owned(),
         };
@@ -342,7 +344,7 @@ impl Services {
         self.all.iter_mut().find_map(|it| {
             let exit = it.process.exited()?.to_owned();
             self.lost = it.process.output();
-            Some(format!("lost its {}, which ended {exit}", it.name))
+            Some(format!("lost its {}, which {exit}", it.name))
         })
     }
 

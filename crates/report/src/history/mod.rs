@@ -6,7 +6,6 @@ pub mod change;
 
 use jiff::Timestamp;
 use prony_notebook::{PastRun, PastTrial, RunId, TrialId};
-use prony_record::Host;
 use prony_record::trial::label;
 use std::collections::{BTreeMap, HashMap};
 
@@ -89,7 +88,7 @@ pub struct CellHistory {
     pub experiment: String,
     /// Contract or requests that the servers had to answer, in words.
     pub contract: String,
-    /// The host's processor, processors and memory.
+    /// The host's processor, processors and memory, and the limits of servers.
     pub host: String,
     /// The runs, in the order of their numbers.
     pub visits: Vec<Visit>,
@@ -121,7 +120,7 @@ impl CellHistory {
 }
 
 /// The cells of these trials, those with the most runs first. Cells of different hosts (processor,
-/// number of processors, memory), experiments or contracts are different ones: their figures are no
+/// number of processors, memory), limits, experiments or contracts are different ones: their figures are no
 /// history. Nor are those of capacity searches, which try rates.
 pub fn cells(trials: &[PastTrial], runs: &HashMap<RunId, PastRun>) -> Vec<CellHistory> {
     type Key = (String, String, String, String, String);
@@ -129,7 +128,7 @@ pub fn cells(trials: &[PastTrial], runs: &HashMap<RunId, PastRun>) -> Vec<CellHi
     // A run is described once, not by each of its trials.
     let known: HashMap<RunId, (String, String)> = runs
         .iter()
-        .map(|(id, run)| (*id, (host(&run.host), run.experiment.contract.clone())))
+        .map(|(id, run)| (*id, (host(run), run.experiment.contract.clone())))
         .collect();
     for trial in trials {
         // A run may have been removed between the two readings.
@@ -192,7 +191,7 @@ pub fn cell_of<'a>(
 ) -> Option<&'a CellHistory> {
     let run = runs.get(&trial.run)?;
     let contract = run.experiment.contract.clone();
-    let host = host(&run.host);
+    let host = host(run);
     let server = label(&trial.server, trial.workers.unwrap_or(1));
     cells.iter().find(|cell| {
         cell.server == server
@@ -205,15 +204,20 @@ pub fn cell_of<'a>(
 
 /// Properties that two hosts must have in common for their figures to be compared, as for a calibration. The kernel may
 /// differ, and is reported.
-fn host(host: &Host) -> String {
+fn host(run: &PastRun) -> String {
+    let host = &run.host;
     let memory = crate::show::bytes(host.memory as f64);
-    format!("{}, {} CPUs, {memory}", host.cpu, host.cpus)
+    let limits = match run.experiment.limits {
+        limits if limits.is_none() => String::new(),
+        limits => format!(", servers {limits}"),
+    };
+    format!("{}, {} CPUs, {memory}{limits}", host.cpu, host.cpus)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_record::Subject;
+    use prony_record::{Host, Subject};
 
     fn run(id: i64, name: &str, cpu: &str, prony: &str) -> (RunId, PastRun) {
         let run = PastRun {

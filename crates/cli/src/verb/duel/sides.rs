@@ -3,6 +3,7 @@
 use super::folders::{Worktree, folders, revisions, shell};
 use super::images::images;
 use super::names;
+use crate::args::Limited;
 use crate::args::around::Around;
 use crate::args::shape::for_http1;
 use crate::args::{Duel, Places};
@@ -118,6 +119,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
     };
     protocol_options.fit(&args.sides)?;
     args.around.fit(&args.sides)?;
+    args.apart.limited.fit(&args.sides)?;
     if let Some(setup) = &args.setup {
         eprintln!("setting up: {setup}");
         shell(setup, Path::new(".")).wrap_err("--setup")?;
@@ -227,6 +229,7 @@ pub struct One<'a> {
     pub asked: WorkloadArgs<'a>,
     pub protocol_options: ProtocolOptions<'a>,
     pub around: &'a Around,
+    pub limited: &'a Limited,
     /// The load, but for what a pilot decides.
     pub load: Load,
     /// The options that the user has given.
@@ -241,6 +244,7 @@ pub fn one(
 ) -> Result<(Side, LoadSpec)> {
     args.protocol_options.fit(&[args.server.to_owned()])?;
     args.around.fit(&[args.server.to_owned()])?;
+    args.limited.fit(&[args.server.to_owned()])?;
     let catalog = places.catalog()?;
     let workload = args.asked.workload(&[hint(args.server, &catalog)?])?;
     let site = Site::of(places, elsewhere)?;

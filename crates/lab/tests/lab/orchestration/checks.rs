@@ -11,7 +11,8 @@ use prony_lab::topology::Topology;
 use prony_record::service::{LatencyLimit, Limits};
 use prony_record::verdict::{Bands, Quantity, Terms};
 use prony_record::{
-    Backlog, ByHost, CheckId, Distributions, Load, Observation, Pool, Quic, Recording,
+    Backlog, ByHost, CheckId, CpuQuota, Distributions, LimitEffect, Load, Observation, Pool, Quic,
+    Recording, ServerLimits,
 };
 use prony_verdict::capacity::STARTS;
 use prony_verdict::design::Given;
@@ -169,6 +170,21 @@ fn planted() -> Vec<(CheckId, Behaviour)> {
         (
             CheckId::FrequencyVaries,
             used(|it| it.resources.cpu_slowdown = Some(1.3)),
+        ),
+        (
+            CheckId::Throttled,
+            used(|it| {
+                it.resources.limits = Some(LimitEffect {
+                    limits: ServerLimits {
+                        cpus: CpuQuota::new(0.5).ok(),
+                        memory: None,
+                    },
+                    periods: 20,
+                    throttled_periods: 10,
+                    throttled_ns: 500_000_000,
+                    ..LimitEffect::default()
+                });
+            }),
         ),
         (
             CheckId::ClockSlow,
