@@ -162,7 +162,12 @@ impl<C: Content> H2Conn<C> {
         let (Some(code), 4) = (number(payload), payload.len()) else {
             return Err(SIZE);
         };
-        match self.streams.find(header.stream) {
+        let found = self.streams.find(header.stream);
+        if let StreamState::Open(_) = found {
+            // The end of an answer is not nothing.
+            self.idle_frames = 0;
+        }
+        match found {
             StreamState::Never => return Err(STREAM),
             StreamState::Ended => {}
             StreamState::Cancelled => self.streams.forget(header.stream),
