@@ -460,7 +460,7 @@ impl Elsewhere {
 }
 
 /// With what servers are measured: `placement` says how this machine's CPUs are divided if they run here, for loads of
-/// so many threads; each server has only its `share` of them.
+/// so many threads; `share` limits each server to some of them.
 pub fn rig(
     places: &Places,
     interrupt: &Arc<Interrupt>,

@@ -18,9 +18,9 @@ pub fn now() -> Nanos {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// The time of day, which is set and slewed: for what the kernel stamps with it.
+/// The time of day since 1970, which is set and slewed: for what the kernel and databases stamp with it.
 #[inline]
-pub(crate) fn real() -> Nanos {
+pub fn real() -> Nanos {
     read(libc::CLOCK_REALTIME)
 }
 

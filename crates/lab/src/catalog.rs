@@ -143,7 +143,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// The same with only these servers of it, and with others.
+    /// A catalog of only these servers of this one, and of the given others.
     ///
     /// # Errors
     /// When it has no server of a name.

@@ -353,9 +353,8 @@ impl Distributions {
         to_first_byte(&self.response, &self.first_byte, &self.in_parts)
     }
 
-    /// The percentiles that they support, those of response times and first bytes with their intervals. `failed` requests have
-    /// no time in
-    /// them.
+    /// The percentiles that they support, those of response times and first bytes with their intervals. `failed`
+    /// requests have no time in them.
     #[must_use]
     pub fn percentiles(&self, failed: u64) -> Latency {
         let first_byte = self.to_first_byte();
@@ -371,7 +370,7 @@ impl Distributions {
     }
 }
 
-/// The same of distributions that are not together.
+/// Times to the first byte, from the response times, and from both times of the answers that came in parts.
 #[must_use]
 pub fn to_first_byte(response: &Times, first_byte: &Times, in_parts: &Times) -> Times {
     let mut all = response.clone();

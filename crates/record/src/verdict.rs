@@ -49,8 +49,8 @@ impl Quantity {
     /// ends for their sake nor divides its 5% of error among them.
     pub const PARTS: [Self; 3] = [Self::User, Self::Kernel, Self::Wakeups];
 
-    /// Times to the first byte, shown where answers [come in parts](Values::has_parts): measured together with [`P50`](Self::P50) and treated as the parts
-    /// of CPU time are.
+    /// Times to the first byte, shown where answers [come in parts](Values::has_parts). Measured together with
+    /// [`P50`](Self::P50), and treated as the parts of CPU time are.
     pub const FIRST_BYTES: [Self; 2] = [Self::FirstByteP50, Self::FirstByteP99];
 
     /// Quantities of the server's services, measured together with [`Cpu`](Self::Cpu) and treated as its parts are.

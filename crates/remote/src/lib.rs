@@ -12,6 +12,7 @@
 //! | [`slow_client`] | a client that only measures, beside the load |
 //! | [`host`] | another machine as a [`Host`](prony_lab::host::Host) of servers |
 //! | [`service_host`] | another machine for services of servers |
+//! | `watch` | watches servers and services there |
 //! | [`reach`] | by which address machines reach each other |
 //! | [`agent`], `servers` | the other side |
 
@@ -30,6 +31,7 @@ pub mod registry;
 mod servers;
 pub mod service_host;
 pub mod slow_client;
+mod watch;
 
 pub use fleet::Fleet;
 pub use host::RemoteHost;

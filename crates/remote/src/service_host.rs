@@ -1,9 +1,10 @@
 //! Services on another machine than their servers.
 
-use crate::host::{HostAgent, RemoteWatch, unexpected};
+use crate::host::{HostAgent, unexpected};
 use crate::link::Link;
 use crate::message::{Call, Reply};
 use crate::registry::Registry;
+use crate::watch::RemoteWatch;
 use prony_lab::placement::Placement;
 use prony_lab::service::Connected;
 use prony_lab::side::Candidate;
@@ -72,7 +73,7 @@ pub(crate) struct RemoteServices {
 }
 
 impl RemoteServices {
-    /// The end of what one has printed that was lost.
+    /// The end of a lost service's output; None where none was lost.
     pub(crate) fn last_words(&self) -> Option<String> {
         match self.link.call(Call::Output(self.number)) {
             Ok(Reply::Text(words)) => Some(words).filter(|words| !words.is_empty()),

@@ -13,7 +13,7 @@ pub struct Limited {
     ///
     /// From 0.01 to the number of CPUs for the server: 0.5 is 50 ms in each period of 100 ms, for all its processes
     /// together, in a control group (cgroup). The services and the load are not limited. `prony explain throttled` says
-    /// what that does to p99. Containers get it as --cpus.
+    /// how throttling lengthens p99. For containers, prony passes it to the engine as --cpus.
     #[arg(long, value_name = "CPUS")]
     pub server_cpu: Option<CpuQuota>,
     /// Limit each server to this memory, such as 256MiB

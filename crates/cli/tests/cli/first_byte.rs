@@ -1,9 +1,10 @@
 //! Time to the first byte of answers that come in parts.
 
+use crate::http2::{frame, serves};
 use crate::support::{Background, Place, schema, valid};
 use serde_json::Value;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -90,14 +91,12 @@ fn the_first_byte_comes_before_the_last_over_http_1() {
     };
     let in_parts = with("/length", &[]).with(0);
     assert!(in_parts.stdout.contains("\nfirst byte "), "{in_parts}");
+    let markdown = with("/length", &["--markdown", "-"]).with(0);
+    assert!(markdown.stdout.contains("First byte: p50 "), "{markdown}");
     let whole = with("/whole", &[]).with(0);
     assert!(!whole.stdout.contains("first byte"), "{whole}");
     with("/length", &["--fail-if", "p50-ttfb > 10s"]).with(0);
     with("/length", &["--fail-if", "p50-ttfb > 1ns"]).with(3);
-}
-
-fn frame(length: u8, kind: u8, flags: u8, stream: [u8; 4]) -> Vec<u8> {
-    [&[0, 0, length, kind, flags][..], &stream].concat()
 }
 
 /// Answers over HTTP/2 with `h`, and `ello` later.
@@ -123,13 +122,7 @@ fn serve(mut client: TcpStream) -> std::io::Result<()> {
 
 #[test]
 fn the_first_byte_comes_before_the_last_over_http_2() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || {
-        for client in listener.incoming().flatten() {
-            thread::spawn(move || serve(client));
-        }
-    });
+    let port = serves(serve);
     let place = Place::new();
     came_in_parts(&loaded(&place, &format!("h2c://127.0.0.1:{port}/"), &[]));
 }

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 
 /// A frame's header.
-fn frame(length: u8, kind: u8, flags: u8, stream: [u8; 4]) -> Vec<u8> {
+pub fn frame(length: u8, kind: u8, flags: u8, stream: [u8; 4]) -> Vec<u8> {
     [&[0, 0, length, kind, flags][..], &stream].concat()
 }
 
@@ -29,7 +29,7 @@ fn serve(mut client: TcpStream) -> std::io::Result<()> {
 }
 
 /// A server in threads of this process, for as long as it lives; gives its port.
-fn serves(serve: fn(TcpStream) -> std::io::Result<()>) -> u16 {
+pub fn serves(serve: fn(TcpStream) -> std::io::Result<()>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {

@@ -43,7 +43,7 @@ class App(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), App).serve_forever()
 "#;
 
-/// A place where servers can be limited; None, and that is said, where they cannot.
+/// A place for a test of limits; None, with a line on standard error, where no control group can be made.
 fn place() -> Option<Place> {
     let place = Place::new();
     place.file("app.py", APP);

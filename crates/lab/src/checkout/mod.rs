@@ -175,7 +175,7 @@ impl Checkout {
     /// needs one.
     ///
     /// # Errors
-    /// As [`check`](Self::check), and when its database cannot be built.
+    /// The errors of [`check`](Self::check); or the image of the entry's database cannot be built.
     pub fn server(&self, name: &str, engine: &Engine) -> Result<Server, CheckoutError> {
         let entry = self.entry(name)?;
         let mut server = entry.server.clone();

@@ -69,7 +69,7 @@ impl<'a> Routes<'a> {
         Cow::Borrowed(target)
     }
 
-    /// The same for the requests of a file.
+    /// Replaces the targets of a file's requests with the server's own.
     #[must_use]
     pub fn mix(&self, mut mix: Mix) -> Mix {
         for request in &mut mix.requests {

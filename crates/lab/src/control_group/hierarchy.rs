@@ -67,7 +67,7 @@ impl Membership {
         Self::read(&mounts, &groups, controller, unified)
     }
 
-    /// The same by the texts of `mountinfo` and `cgroup`. `unified` tells whether a tree of version 2 has the controller.
+    /// Finds it in the texts of `/proc/self/mountinfo` and `/proc/self/cgroup`. `unified` tells whether a tree of version 2 has the controller.
     fn read(
         mounts: &str,
         groups: &str,

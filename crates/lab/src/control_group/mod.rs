@@ -1,5 +1,5 @@
 //! Control groups of servers: the kernel limits the CPU time and memory of all processes in one, and counts how often
-//! it had to.
+//! the processes reached the limits.
 //!
 //! Each start of a server has its group, below prony's own where that can be written. The [supervisor](crate::supervisor)
 //! puts the server into it, not itself, and removes it when nothing of the server is left. Should prony and the supervisor

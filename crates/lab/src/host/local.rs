@@ -98,7 +98,7 @@ impl LocalHost {
         self.start_with(who, at, Elsewhere::default())
     }
 
-    /// The same for one whose upstream or services have a machine of their own.
+    /// Starts a server on `at` whose upstream or services run on other machines, and waits until it answers.
     ///
     /// # Errors
     /// As [`start_on`](Self::start_on).

@@ -32,7 +32,8 @@ const LIMIT: &str = "max_connections";
 const POOL: u32 = 64;
 /// Connections that are left for others.
 const RESERVED: u32 = 10;
-/// Rule of logins: whoever reaches it and has the password. Where it listens is said at each start.
+/// Line of `pg_hba.conf`: every role logs in with its password, from any address. prony sets `listen_addresses` at each
+/// start.
 const ACCESS: &str = "host all all all scram-sha-256\n";
 
 /// Role and database of the server.

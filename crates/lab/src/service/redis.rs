@@ -61,7 +61,7 @@ impl Redis {
             })?;
             template::copy(&made.join(DUMP), &scratch.path().join(DUMP))?;
         }
-        // On loopback, clients without one are let in by default, and nobody else reaches it.
+        // On loopback, Redis accepts clients without a password, and other machines cannot reach it.
         let password = (!place.site.ip.is_loopback()).then(password);
         let process = self.run(scratch.path(), place, password.as_deref())?;
         let log_in = password.map_or_else(String::new, |it| format!(":{it}@"));

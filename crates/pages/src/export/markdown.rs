@@ -341,6 +341,15 @@ pub fn load_markdown(report: &LoadReport) -> String {
             failed.join(", ")
         },
     );
+    if report.latency.has_parts() {
+        let first = &report.latency.first_byte;
+        let _ = writeln!(
+            out,
+            "First byte: p50 {}, p99 {}.\n",
+            show::time_within(first.p50, first.intervals.p50),
+            show::time_within(first.p99, first.intervals.p99),
+        );
+    }
     if let Some(why) = report.missing() {
         let _ = writeln!(out, "{}.\n", plain(&why));
     }

@@ -23,7 +23,7 @@ pub(super) fn get(visit: &Visit<'_>, target: &str) -> Result<HttpAnswer, Fault> 
     Ok(answer)
 }
 
-/// The same with this Accept-Encoding; without it where it is empty.
+/// Asks for a path with this Accept-Encoding; an empty one is not sent.
 pub(super) fn get_accepting(
     visit: &Visit<'_>,
     target: &str,
