@@ -18,9 +18,9 @@ pub fn now() -> Nanos {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// The time of day since 1970, which is set and slewed: for what the kernel and databases stamp with it.
+/// The time of day, which is set and slewed: for what the kernel stamps with it.
 #[inline]
-pub fn real() -> Nanos {
+pub(crate) fn real() -> Nanos {
     read(libc::CLOCK_REALTIME)
 }
 

@@ -371,7 +371,9 @@ impl Up<'_> {
         let mut seen = self.survived(seen)?;
         attribute(&mut seen.windows, start, &watched);
         let generator = seen.generator.work_ns + seen.generator.spin_ns;
-        let used = watched.resources(generator);
+        let used = watched
+            .resources(generator)
+            .counted_within(seen.measured_ns);
         let warm_up = match (warm_up, &mut self.warmed) {
             (Some(own), _) => own,
             // Of a server that is measured several times the warm-up stands before the first.

@@ -179,7 +179,6 @@ fn watch(
             connections = Some(spread::connections(roots.server, roots.port));
         }
     };
-    let over = clock::real();
     let last = *samples.last().unwrap_or(&first);
     let server_cpu_ns = last.cpu.saturating_sub(first.cpu);
     let (user, kernel) = observer.ticks().since(ticks).divide(server_cpu_ns);
@@ -196,7 +195,7 @@ fn watch(
         wakeups: observer.wakeups().saturating_sub(wakeups),
         limits: limited.map(|(it, before)| it.effect(&before, &it.counters())),
         upstream_cpu_ns: behind_cpu().saturating_sub(behind_before),
-        services: services.into_iter().map(|it| it.end(over)).collect(),
+        services: services.into_iter().map(WatchedService::end).collect(),
         rss_peak_bytes: rss_peak,
         threads: most(|sample| sample.threads),
         processes: most(|sample| sample.processes),

@@ -171,6 +171,17 @@ impl ServiceUse {
 }
 
 impl Resources {
+    /// Counts of databases as those of a measurement of `measured_ns`. prony asks a database after a measurement that ended
+    /// early; the time from its end to the question had no work in it, and is left out.
+    #[must_use]
+    pub fn counted_within(mut self, measured_ns: Nanos) -> Self {
+        let services = self.services.values_mut();
+        for counts in services.filter_map(|it| it.queries.as_mut()) {
+            counts.counted_ns = counts.counted_ns.min(measured_ns);
+        }
+        self
+    }
+
     /// CPU time of all services, in nanoseconds.
     #[must_use]
     pub fn services_cpu_ns(&self) -> Nanos {

@@ -41,9 +41,8 @@ impl WatchedService {
         self.last = counts(&self.root);
     }
 
-    /// Looks again, and gives its name and what it used between. Its database is asked last, if it has not been: the load,
-    /// which was ended early, is over since `over` (nanoseconds of the machine's real-time clock), and so is the work.
-    pub(super) fn end(self, over: Nanos) -> (String, ServiceUse) {
+    /// Looks again, and gives its name and what it used between. Its database is asked last, if it has not been.
+    pub(super) fn end(self) -> (String, ServiceUse) {
         let root = &self.root;
         let now = cpu(root);
         let written = written(root);
@@ -56,10 +55,6 @@ impl WatchedService {
                 .zip(self.written)
                 .map(|(now, then)| now.saturating_sub(then)),
             queries: (self.last.or_else(|| counts(root)))
-                .map(|last| Counts {
-                    at_ns: last.at_ns.min(over),
-                    ..last
-                })
                 .zip(self.first)
                 .map(between),
         };
