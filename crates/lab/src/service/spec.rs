@@ -13,7 +13,7 @@ pub struct ServiceSpec {
     /// File with its content: SQL for postgres, a command per line for redis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<PathBuf>,
-    /// Its content as text, instead of `seed`.
+    /// Content as text, instead of `seed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_text: Option<String>,
     /// Command line that starts it, with `{port}` where the port goes, and `{host}` where the address goes.
