@@ -18,7 +18,7 @@ mod table;
 use campaigns::{faults, hostile, hosts, soak};
 use claims::{
     apps, attribution, busy, capacity, compat, instructions, memory, others, over, pairing, peers,
-    plant, power, referee, send_delay, truth, verdicts, view, why,
+    plant, power, referee, send_delay, streams, truth, verdicts, view, why,
 };
 use clap::{Parser, Subcommand};
 use error::{Error, Result};
@@ -40,6 +40,7 @@ Examples:
   prony-benches peers --rounds 20 --json       more rounds, every sample as JSON
   prony-benches send-delay --seconds 5         longer measurements, for the far percentiles
   prony-benches truth
+  prony-benches streams                        events: truth, cost and memory; four minutes
   prony-benches compat                         after `cargo build --release`; two minutes
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
   prony-benches power --duels 10
@@ -103,6 +104,8 @@ enum What {
     /// How late requests are sent, open loop at 10, 50 and 80% of the capacity
     #[command(alias = "lag")]
     SendDelay,
+    /// Streams of events: truth of first events and gaps, CPU per event, memory of 10,000 open streams
+    Streams,
     /// Memory per connection at 10,000 connections
     Memory {
         /// Over TLS instead, or per stream of HTTP/2 or HTTP/3, in flight on 10 connections: tls, h2c, h2 or h3
@@ -333,6 +336,9 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         bench.run("memory", |rig| {
             memory::run(rig, rounds(3), seconds(3.0), cli.connections, over)
         })?;
+    }
+    if all || matches!(cli.what, What::Streams) {
+        bench.run("streams", |rig| streams::run(rig, rounds(3), seconds(3.0)))?;
     }
     if all || matches!(cli.what, What::Truth { .. }) {
         let over = match cli.what {

@@ -5,7 +5,7 @@ use crate::child::Child;
 use crate::error::{Error, Result};
 use prony_lab::contract::Certificate;
 use prony_record::load::Protocol;
-use prony_reference::clockwork::{self, ReplyScript, Stall};
+use prony_reference::clockwork::{self, EventScript, ReplyScript, Stall};
 use prony_reference::{Contract, Layers, ceiling, http3};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -203,6 +203,10 @@ impl Clockwork {
         if what.script.queue {
             command.arg("--queue");
         }
+        if let Some(events) = what.script.events {
+            command.args(["--events", &events.number.to_string()]);
+            command.args(["--gap", &events.gap.to_string()]);
+        }
         if let Some(stall) = what.script.stall {
             command.args(["--stall", &stall.to_string()]);
         }
@@ -237,6 +241,10 @@ pub struct ClockworkArgs {
     stall: Option<Stall>,
     #[arg(long)]
     queue: bool,
+    #[arg(long)]
+    events: Option<u32>,
+    #[arg(long, default_value = "none")]
+    gap: clockwork::Delay,
     #[arg(long)]
     seed: u64,
     #[arg(long)]
@@ -286,6 +294,10 @@ pub fn serve_clockwork(args: &ClockworkArgs) -> Result<()> {
             delay: args.delay,
             stall: args.stall,
             queue: args.queue,
+            events: args.events.map(|number| EventScript {
+                number,
+                gap: args.gap,
+            }),
             seed: args.seed,
         },
         message: Some(args.message),

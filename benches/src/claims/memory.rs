@@ -28,12 +28,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Report that a generator process prints at its end.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Peak {
+pub struct Peak {
     /// The most memory that was ever resident, in bytes (`VmHWM`).
-    resident: u64,
+    pub resident: u64,
     answers: u64,
     /// Connections that had at least one answer in the measurement.
-    connections_in_use: u64,
+    pub connections_in_use: u64,
 }
 
 /// One transport in one round.
@@ -206,6 +206,9 @@ pub struct GenerateArgs {
     ca: Option<PathBuf>,
     #[arg(long)]
     io_uring: bool,
+    /// Answers are streams of events.
+    #[arg(long)]
+    events: bool,
 }
 
 /// Carries out the hidden subcommand: runs a closed loop in this process, then reports its peak memory.
@@ -223,6 +226,9 @@ pub fn generate(args: &GenerateArgs) -> Result<()> {
     if args.over.has_streams() {
         plan.dialogue = load::streams(args.address, args.over);
         plan.load.pipeline = args.streams;
+    }
+    if args.events {
+        plan.dialogue = super::streams::dialogue(args.address);
     }
     if let Some(ca) = &args.ca {
         let ca = std::fs::read_to_string(ca).map_err(Error::io("cannot read the certificate"))?;

@@ -41,6 +41,7 @@ pub mod plant;
 pub mod power;
 pub mod referee;
 pub mod send_delay;
+pub mod streams;
 pub mod truth;
 pub mod verdicts;
 pub mod view;
