@@ -6,7 +6,7 @@ use crate::out::write_file;
 use miette::{IntoDiagnostic, Result};
 use prony_record::service::{CapacityBounds, CapacityReport};
 use prony_record::times::Latency;
-use prony_record::{CheckId, Finding, Percentiles, Severity};
+use prony_record::{CheckId, Finding, Percentiles, Severity, Timed};
 use prony_report::diff::{CellChange, DiffReport};
 use prony_report::load::{LoadReport, RequestReport, SessionReport};
 use prony_report::run::RunReport;
@@ -140,7 +140,9 @@ pub fn of_duel(report: &DuelReport) -> Vec<Subject> {
 
 /// The load as a whole, then each of its requests and sessions that has a name.
 pub fn of_load(report: &LoadReport) -> Vec<Subject> {
-    let mut values = both(&report.latency);
+    let mut values = all_times(&report.latency);
+    let events = report.events.as_ref();
+    values.extend(events.map(|events| (Metric::Events, MetricReading::of(&events.rate))));
     values.extend(longest(&report.latency.response));
     values.push((Metric::Throughput, MetricReading::of(&report.throughput)));
     let ended = report.outcomes.finished();
@@ -231,7 +233,7 @@ pub fn of_diff(report: &DiffReport) -> Vec<Subject> {
 pub fn of_run(report: &RunReport) -> Vec<Subject> {
     let several = report.by_load().len() > 1;
     let measured = report.cells.iter().map(|cell| {
-        let mut values = both(&cell.latency);
+        let mut values = all_times(&cell.latency);
         values.push((Metric::Throughput, MetricReading::of(&cell.throughput)));
         values.push((Metric::Errors, MetricReading::exact(cell.errors)));
         // What is the most of a start is another in the next one.
@@ -276,7 +278,7 @@ pub fn of_run(report: &RunReport) -> Vec<Subject> {
 
 /// The response times of a single load. It has one maximum, which therefore has no interval.
 fn times(response: &Percentiles) -> Vec<(Metric, MetricReading)> {
-    let mut values = percentiles(response);
+    let mut values = percentiles(Timed::Response, response);
     values.extend(longest(response));
     values
 }
@@ -286,31 +288,25 @@ fn longest(response: &Percentiles) -> Option<(Metric, MetricReading)> {
     Some((Metric::Max, MetricReading::exact(max as f64)))
 }
 
-/// The times of a load or a cell, to the last byte and to the first.
-fn both(latency: &Latency) -> Vec<(Metric, MetricReading)> {
-    let first = percentiles(&latency.first_byte).into_iter();
-    let first = first.filter_map(|(metric, reading)| match metric {
-        Metric::Percentile(hundredths) => Some((Metric::FirstByte(hundredths), reading)),
-        _ => None,
-    });
-    percentiles(&latency.response)
-        .into_iter()
-        .chain(first)
+/// The times of a load or a cell, of all kinds.
+fn all_times(latency: &Latency) -> Vec<(Metric, MetricReading)> {
+    let all = Timed::ALL.iter();
+    all.flat_map(|&of| percentiles(of, latency.of(of)))
         .collect()
 }
 
-fn percentiles(response: &Percentiles) -> Vec<(Metric, MetricReading)> {
-    let intervals = &response.intervals;
+fn percentiles(of: Timed, times: &Percentiles) -> Vec<(Metric, MetricReading)> {
+    let intervals = &times.intervals;
     let known = [
-        (5_000, response.p50, intervals.p50),
-        (9_000, response.p90, intervals.p90),
-        (9_900, response.p99, intervals.p99),
-        (9_990, response.p99_9, intervals.p99_9),
+        (5_000, times.p50, intervals.p50),
+        (9_000, times.p90, intervals.p90),
+        (9_900, times.p99, intervals.p99),
+        (9_990, times.p99_9, intervals.p99_9),
     ];
     let reading = |(hundredths, value, interval): (u32, Option<u64>, Option<(u64, u64)>)| {
         let interval = interval.map(|(low, high)| (low as f64, high as f64));
         let reading = MetricReading::new(value? as f64, interval);
-        Some((Metric::Percentile(hundredths), reading))
+        Some((Metric::Percentile(of, hundredths), reading))
     };
     known.into_iter().filter_map(reading).collect()
 }

@@ -83,6 +83,7 @@ pub fn rpc(
             "--expect-body is for HTTP: a call has --expect-message"
         ));
     }
+    request.streams.unused("gRPC has messages")?;
     if request.encoding.compressed {
         return Err(usage!(
             "--compressed is for HTTP/1.1: messages come uncompressed"

@@ -18,6 +18,7 @@ impl RequestArgs {
         self.is_described()
             || self.login.user.is_some()
             || self.encoding.compressed
+            || self.streams.stream.is_some()
             || limits.max_head.is_some()
             || limits.max_body.is_some()
     }
@@ -92,7 +93,31 @@ impl RequestArgs {
     pub fn settle(&self, mix: &mut Mix) -> Result<()> {
         self.login.authorize(mix)?;
         self.encoding.settle(mix);
-        Ok(())
+        self.streams.settle(mix);
+        self.fits_streams()
+    }
+
+    /// The limits of an answer: a stream may have any length, since nothing of it is kept.
+    pub fn accepted(&self) -> Limits {
+        let limits = self.limits.accepted();
+        match (&self.streams.stream, self.limits.max_body) {
+            (Some(_), None) => Limits {
+                body: u64::MAX,
+                ..limits
+            },
+            _ => limits,
+        }
+    }
+
+    /// Refuses what streams of events cannot have.
+    pub fn fits_streams(&self) -> Result<()> {
+        match (&self.streams.stream, self.encoding.compressed) {
+            (Some(_), true) => Err(usage!(
+                help = "leave out --compressed",
+                "--compressed asks for encoded responses, and prony reads streams of events as they come"
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the status and the body that every answer must have.

@@ -131,6 +131,7 @@ impl<'a> WorkloadArgs<'a> {
                 "a server that echoes bytes, over tcp-echo alone, cannot be asked for {path}"
             ));
         }
+        self.request.fits_streams()?;
         Ok(Workload::Get(Get {
             method: self.request.method()?,
             path: path.to_owned(),
@@ -138,7 +139,8 @@ impl<'a> WorkloadArgs<'a> {
             body: self.request.content()?,
             compressed: self.request.encoding.compressed,
             expect: self.request.expect()?,
-            limits: self.request.limits.accepted(),
+            limits: self.request.accepted(),
+            stream: self.request.streams.stream(),
         }))
     }
 
@@ -283,7 +285,7 @@ impl<'a> WorkloadArgs<'a> {
     pub fn server(&self, path: &str, shares: Shares) -> Result<ServerFacts> {
         Ok(ServerFacts {
             prefix: prefix(path)?,
-            limits: self.request.limits.accepted(),
+            limits: self.request.accepted(),
             shares,
             ..ServerFacts::anywhere()
         })

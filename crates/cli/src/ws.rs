@@ -38,6 +38,7 @@ impl RequestArgs {
             ("--expect-status", self.expect_status.is_some()),
             ("--expect-body", self.expect_body.is_some()),
             ("--compressed", self.encoding.compressed),
+            ("--stream", self.streams.stream.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(usage!(

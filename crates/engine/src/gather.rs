@@ -246,6 +246,8 @@ impl<'a> Gather<'a> {
             unsolicited: record.unsolicited,
             by_request: by_request(&self.reports),
             by_session: by_session(&self.reports),
+            streams: record.streams,
+            good: self.plan.load.slo.map(|_| record.good),
             tls: tls(&self.reports, record.handshakes),
             grpc: grpc(&self.reports),
             quic: quic(&self.reports),

@@ -98,6 +98,17 @@ impl Dialogue {
         }
     }
 
+    /// The shortest time after which this side ends a stream, in nanoseconds.
+    pub(crate) fn listens(&self) -> Option<Nanos> {
+        match self {
+            Self::Mix(mix) => {
+                let streams = mix.requests.iter().filter_map(|it| it.stream.as_ref());
+                streams.filter_map(|stream| stream.time).min()
+            }
+            _ => None,
+        }
+    }
+
     fn is_empty(&self) -> bool {
         match self {
             Self::Echo(message) => message.is_empty(),

@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use prony_record::observation::keep_example;
 use prony_record::times::HIGHEST;
 use prony_record::tls::Handshakes;
-use prony_record::{Distributions, Ends, Outcomes};
+use prony_record::{AnswerTimes, Distributions, Ends, Outcomes, Slo, Streams};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -48,6 +48,9 @@ pub(crate) struct Slice {
     /// Requests that were due and had not ended at its end.
     #[serde(default)]
     pub outstanding: u64,
+    /// Events of streams that came in it.
+    #[serde(default)]
+    pub events: u64,
 }
 
 /// A window's histogram on its way to another process: `HdrHistogram`'s V2 format, compressed, in base64.
@@ -90,6 +93,7 @@ impl Slice {
                 .expect("constant bounds are valid"),
             work: 0,
             outstanding: 0,
+            events: 0,
         }
     }
 
@@ -100,6 +104,7 @@ impl Slice {
         self.outcomes += &other.outcomes;
         self.work += other.work;
         self.outstanding += other.outstanding;
+        self.events += other.events;
         self.response
             .add(&other.response)
             .expect("all windows have the same bounds");
@@ -115,6 +120,12 @@ pub(crate) struct Recorder {
     /// The load is a number of requests: what was due before the measurement is not counted, whenever it ends.
     pub numbered: bool,
     pub record: Record,
+    /// Answers may be streams of events.
+    pub streams: bool,
+    /// Limits of a good answer.
+    pub slo: Option<Slo>,
+    longest_stream: Nanos,
+    heard_out: u64,
     /// The last status, and how many answers in a row had it that `record` does not have yet.
     run: (u16, u64),
     window: Slice,
@@ -152,6 +163,11 @@ pub(crate) struct Record {
     pub lost_segments: u64,
     /// Handshakes of TLS that were done in the measurement.
     pub handshakes: Handshakes,
+    #[serde(default)]
+    pub streams: Streams,
+    /// Right answers in the measurement that kept the objective.
+    #[serde(default)]
+    pub good: u64,
 }
 
 impl Record {
@@ -173,6 +189,8 @@ impl Record {
             idle_closed: 0,
             lost_segments: 0,
             handshakes: Handshakes::default(),
+            streams: Streams::default(),
+            good: 0,
         }
     }
 
@@ -187,6 +205,8 @@ impl Record {
         self.sent_again += other.sent_again;
         self.stalled += other.stalled;
         self.handshakes += other.handshakes;
+        self.streams += other.streams;
+        self.good += other.good;
         self.idle_closed += other.idle_closed;
         self.lost_segments += other.lost_segments;
         for (status, n) in &other.statuses {
@@ -211,6 +231,49 @@ pub(crate) struct RequestTimes {
     pub sent: Nanos,
 }
 
+/// Progress of an answer that has not ended. All zero: nothing has come.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct AnswerParts {
+    /// When the first byte of its body came, if that was before the last.
+    pub first_byte: Nanos,
+    /// When the first event of a stream came, and the last one; the longest time between two, and how many there were.
+    pub first: Nanos,
+    pub last: Nanos,
+    pub longest_gap: Nanos,
+    pub events: u32,
+    /// When it said that it was over.
+    pub over: Nanos,
+}
+
+/// How a stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StreamEnd {
+    /// Rightly.
+    Whole,
+    /// By a broken connection, or with a wrong answer.
+    Broken,
+    /// No event came for too long.
+    Silent,
+    /// With the load.
+    Open,
+}
+
+impl AnswerParts {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first_byte == 0 && self.events == 0 && self.over == 0
+    }
+
+    /// Takes events that have come together.
+    pub(crate) fn hear(&mut self, at: Nanos, events: u32) {
+        match self.events {
+            0 => self.first = at,
+            _ => self.longest_gap = self.longest_gap.max(at.saturating_sub(self.last)),
+        }
+        self.last = at;
+        self.events = self.events.saturating_add(events);
+    }
+}
+
 impl RequestTimes {
     /// When it was answered by what came at `at`: not before it was sent, whatever a server says
     /// unasked, and whatever happens to the clock of the kernel's time stamps.
@@ -227,6 +290,10 @@ impl Recorder {
             until: Nanos::MAX,
             numbered: false,
             record: Record::new(),
+            streams: false,
+            slo: None,
+            longest_stream: 0,
+            heard_out: 0,
             run: (0, 0),
             window: Slice::empty(0, start, window_length),
             window_end: start + window_length,
@@ -309,14 +376,144 @@ impl Recorder {
         counted
     }
 
-    /// The first byte of an answer came before the last, or before the request was given up; `response` is what has been
-    /// recorded as its response time.
+    /// The first byte of an answer came before it ended at `at`, or before its request was given up then; `response` is what
+    /// has been recorded as its response time, if anything has.
     #[cold]
-    pub(crate) fn in_parts(&mut self, request: RequestTimes, first: Nanos, response: Nanos) {
-        if self.measured(request.due) {
+    pub(crate) fn first_byte(
+        &mut self,
+        (request, parts): (RequestTimes, AnswerParts),
+        at: Nanos,
+        response: Option<Nanos>,
+    ) {
+        if self.measured(request.due) && (1..at).contains(&parts.first_byte) {
             let times = &mut self.record.times;
-            times.first_byte.saturating_record(first - request.due);
-            times.in_parts.saturating_record(response);
+            times
+                .first_byte
+                .saturating_record(parts.first_byte - request.due);
+            if let Some(response) = response {
+                times.in_parts.saturating_record(response);
+            }
+        }
+    }
+
+    /// A right answer is counted: is it a good one?
+    #[cold]
+    pub(crate) fn judge(&mut self, request: RequestTimes, at: Nanos, parts: Option<AnswerParts>) {
+        let Some(slo) = &self.slo else {
+            return;
+        };
+        let response = at - request.due;
+        let stream = parts.filter(|parts| parts.events > 0);
+        let times = match stream {
+            Some(parts) => AnswerTimes {
+                response,
+                first_event: parts.first.saturating_sub(request.due),
+                gap: parts.longest_gap,
+                mean_gap: (parts.last - parts.first)
+                    / u64::from(parts.events).max(2).saturating_sub(1),
+            },
+            None => AnswerTimes {
+                response,
+                first_event: response,
+                ..AnswerTimes::default()
+            },
+        };
+        self.record.good += u64::from(slo.is_kept(times));
+    }
+
+    /// Counts events of an answer that have come together at `at`; `before` is what had come until then.
+    pub(crate) fn streamed(
+        &mut self,
+        (request, before): (RequestTimes, AnswerParts),
+        at: Nanos,
+        events: u32,
+    ) {
+        let times = &mut self.record.times;
+        let measured = |at: Nanos| at >= self.from && at < self.until;
+        if before.events == 0 {
+            if measured(request.due) {
+                times.first_event.saturating_record(at - request.due);
+            }
+        } else if measured(before.last) {
+            // A gap belongs to the measurement in which it began: one that is too long for it is not left out.
+            let gap = at.saturating_sub(before.last);
+            times.gap.saturating_record(gap);
+        }
+        if measured(at) {
+            let together = u64::from(events.saturating_sub(1));
+            times.gap.saturating_record_n(0, together);
+            self.record.streams.events += u64::from(events);
+            self.window.events += u64::from(events);
+        }
+        if at >= self.until && before.last < self.until {
+            self.heard_out += 1;
+        }
+    }
+
+    /// An answer of which something has come is not in flight any more.
+    #[inline]
+    pub(crate) fn taken(&mut self, parts: Option<AnswerParts>) {
+        if parts.is_some_and(|parts| parts.last >= self.until) {
+            self.heard_out = self.heard_out.saturating_sub(1);
+        }
+    }
+
+    /// A stream has ended at `at`.
+    #[cold]
+    pub(crate) fn stream_ended(
+        &mut self,
+        (request, parts): (RequestTimes, AnswerParts),
+        at: Nanos,
+        end: StreamEnd,
+    ) {
+        self.taken(Some(parts));
+        if parts.events == 0 {
+            return;
+        }
+        let open_gap = match end {
+            StreamEnd::Whole | StreamEnd::Broken => 0,
+            StreamEnd::Silent | StreamEnd::Open => at.saturating_sub(parts.last),
+        };
+        if open_gap > 0 && self.measured(parts.last) {
+            self.record.times.gap.saturating_record(open_gap);
+        }
+        let longest = parts.longest_gap.max(open_gap);
+        if self.measured(request.due) && (parts.events > 1 || open_gap > 0) {
+            self.record.times.longest_gap.saturating_record(longest);
+        }
+        let streams = &mut self.record.streams;
+        match end {
+            StreamEnd::Whole => {
+                self.longest_stream = self.longest_stream.max(at.saturating_sub(request.sent));
+                if at >= self.from && at < self.until {
+                    streams.ended += 1;
+                    streams.events_of_ended += u64::from(parts.events);
+                }
+            }
+            StreamEnd::Open => streams.open += 1,
+            StreamEnd::Broken | StreamEnd::Silent => {}
+        }
+    }
+
+    /// A request for a stream was given up at `at` that no event had come of.
+    #[cold]
+    pub(crate) fn eventless(&mut self, request: RequestTimes, at: Nanos) {
+        if self.measured(request.due) {
+            let waited = at.saturating_sub(request.due);
+            self.record.times.first_event.saturating_record(waited);
+        }
+    }
+
+    /// The longest that a stream took to end, in nanoseconds; 0 while none has.
+    pub(crate) fn longest_stream(&self) -> Nanos {
+        self.longest_stream
+    }
+
+    /// Streams in flight of which an event has come since the measurement ended; 0 where streams end by themselves.
+    pub(crate) fn heard_out(&self) -> u64 {
+        match self.longest_stream {
+            0 => self.heard_out,
+            _ => 0,
         }
     }
 
@@ -397,19 +594,32 @@ impl Recorder {
     /// The load ended at `now` with a request still in flight or unsent (`sent` in the future):
     /// its response time is at least what has passed.
     #[cold]
-    pub(crate) fn unfinished(&mut self, request: RequestTimes, now: Nanos) {
+    pub(crate) fn unfinished(
+        &mut self,
+        request: RequestTimes,
+        parts: Option<AnswerParts>,
+        now: Nanos,
+    ) {
+        let is_stream = parts.is_some_and(|parts| parts.events > 0);
+        // How long a stream lasts is not known where none ends.
+        let endless = is_stream && self.longest_stream == 0;
+        if let Some(parts) = parts {
+            let response = (!endless).then(|| now - request.due);
+            self.first_byte((request, parts), now, response);
+            self.stream_ended((request, parts), now, StreamEnd::Open);
+        }
+        if self.streams && !is_stream {
+            self.eventless(request, now);
+        }
         if self.measured(request.due) {
             let sent = request.sent.min(now);
-            self.record
-                .times
-                .response
-                .saturating_record(now - request.due);
-            self.record
-                .times
-                .send_delay
-                .saturating_record(sent - request.due);
-            if request.sent <= now {
-                self.record.times.service.saturating_record(now - sent);
+            let times = &mut self.record.times;
+            times.send_delay.saturating_record(sent - request.due);
+            if !endless {
+                times.response.saturating_record(now - request.due);
+            }
+            if request.sent <= now && !endless {
+                times.service.saturating_record(now - sent);
             }
         }
         if request.sent <= now {
@@ -513,6 +723,7 @@ impl Recorder {
         next.index += 1;
         next.start += length;
         next.outcomes = Outcomes::default();
+        next.events = 0;
         next.response.reset();
         self.window_end = next.start + self.window_length;
         let mut done = std::mem::replace(&mut self.window, next);

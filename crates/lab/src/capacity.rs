@@ -204,14 +204,13 @@ impl Capacity<'_> {
         checks: &[Finding],
     ) -> RateStep {
         let times = &measured.seen.times;
-        let first_byte = times.to_first_byte();
         let judged = judge(
             &self.limits,
             &RateMeasurements {
                 rate,
                 seconds: measured.seen.seconds(),
-                response: &times.response,
-                first_byte: &first_byte,
+                times: &|of| times.timed(of),
+                good: measured.seen.good,
                 late: &times.late,
                 outcomes: &measured.seen.outcomes,
                 resources: &measured.used,
@@ -318,7 +317,7 @@ impl CapacitySearch<'_, '_> {
         let alone = self.pilot.alone_ns as f64 / 1e6;
         let limits = self.capacity.limits.latency.iter();
         limits
-            .filter(|limit| limit.percentile >= 50.0 && !limit.first_byte)
+            .filter(|limit| limit.percentile >= 50.0 && limit.of.is_response())
             .any(|limit| limit.within_ms < alone)
     }
 

@@ -3,12 +3,13 @@
 
 use crate::contract::{SILENCE_LIMIT, fetch};
 use crate::over_h2;
+use crate::requests::verify::{SendMode, verify};
 use crate::side::HttpStreams;
 use crate::workload::Endpoint;
 use prony_engine::protocol::encoding::ACCEPTED;
 use prony_engine::protocol::h2::{self, StreamedExchange};
 use prony_engine::protocol::tls::speaks_tls;
-use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits, Mix};
+use prony_engine::protocol::{EventStream, Expect, HttpExchange, HttpRequest, Limits, Mix};
 use prony_engine::{Dialogue, StreamedRequests, Target};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -40,6 +41,9 @@ pub struct Get {
     pub expect: Expect,
     /// How much of an answer is accepted.
     pub limits: Limits,
+    /// Every answer is a stream of events; None: it is none.
+    #[serde(default)]
+    pub stream: Option<EventStream>,
 }
 
 /// A hint at the protocol of a server that does not answer HTTP/1.1; empty when it is not found out.
@@ -85,6 +89,9 @@ impl Get {
         endpoint: &Endpoint<'_>,
         keepalive: bool,
     ) -> Result<Dialogue, String> {
+        if self.stream.is_some() {
+            return self.streaming(addr, endpoint, keepalive);
+        }
         let request = self.request(endpoint.authority, keepalive);
         let decoded = self.compressed.then_some(self.limits.body);
         let answers = match endpoint.http2 {
@@ -149,6 +156,26 @@ impl Get {
         self.expecting(expect, endpoint, keepalive)
     }
 
+    /// The same for answers that are streams of events: an event is waited for, and not the end.
+    fn streaming(
+        &self,
+        addr: SocketAddr,
+        endpoint: &Endpoint<'_>,
+        keepalive: bool,
+    ) -> Result<Dialogue, String> {
+        let dialogue = self.expecting(self.expect.clone(), endpoint, keepalive)?;
+        let Dialogue::Mix(mix) = &dialogue else {
+            return Ok(dialogue);
+        };
+        let target = Target::Tcp(addr);
+        let whole = &[SendMode::Whole];
+        let tried = verify(mix, &target, None, 0, SILENCE_LIMIT, whole, &mut |_| true);
+        match tried.into_iter().find_map(|tried| tried.wrong) {
+            Some(wrong) => Err(format!("before the load: {wrong}")),
+            None => Ok(dialogue),
+        }
+    }
+
     /// Returns what a load sends, and expects of every answer. With `keepalive`, connections stay open.
     ///
     /// # Errors
@@ -162,9 +189,12 @@ impl Get {
         let (request, limits) = (self.request(endpoint.authority, keepalive), self.limits);
         Ok(match endpoint.http2 {
             // A mix looks at bodies without their encodings, on a sample; a session that sends one request alone does not.
-            _ if self.compressed => {
+            _ if self.compressed || self.stream.is_some() => {
                 let mut mix = Mix::one("request", &request, &expect, limits);
-                mix.decode();
+                if self.compressed {
+                    mix.decode();
+                }
+                mix.requests[0].stream.clone_from(&self.stream);
                 Dialogue::Mix(Box::new(endpoint.mix(mix)?))
             }
             None => Dialogue::Http {

@@ -1,7 +1,7 @@
 //! The load of an experiment, as a file says it: lists make a grid.
 
 use prony_record::load::{Assignment, Invalid, KeyKind, Protocol, Spacing, Transport};
-use prony_record::{Extent, Load, Span, inert};
+use prony_record::{Extent, Load, Slo, Span, inert};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -87,6 +87,12 @@ pub struct LoadTable {
     /// Close each connection after this many requests.
     #[serde(default)]
     pub requests_per_connection: Option<u32>,
+    /// Close each connection after this time.
+    #[serde(default)]
+    pub connection_lifetime: Option<Span>,
+    /// Limits that an answer keeps to be a good one, such as `first-event < 200ms, gap < 50ms`.
+    #[serde(default)]
+    pub slo: Option<Slo>,
     /// Over HTTP/3, the connections of each thread share this many sockets.
     #[serde(default)]
     pub udp_sockets: Option<u32>,
@@ -239,6 +245,8 @@ impl LoadTable {
                         keepalive: self.keepalive,
                         calls: 1,
                         requests_per_connection: self.requests_per_connection,
+                        connection_lifetime: self.connection_lifetime,
+                        slo: self.slo,
                         udp_sockets: self.udp_sockets.filter(|_| over == Protocol::H3),
                         extent,
                         message: self.message.clone().unwrap_or(default.message.clone()),

@@ -8,8 +8,8 @@ use prony_record::by_request::RequestReport;
 use prony_record::by_session::SessionReport;
 use prony_record::trial::Figures;
 use prony_record::{
-    CheckId, CpuQuota, Durations, Failure, Finding, FirstByte, HostShare, Load, Measurement,
-    Observation, Recording, ServiceUse, Step, Trial, TrialStatus,
+    CheckId, CpuQuota, Durations, Failure, Finding, HostShare, Load, Measurement, MedianAndP99,
+    Observation, Recording, ServiceUse, Step, StreamFigures, Trial, TrialStatus,
 };
 
 /// A trial's place in its run, and what it is a trial of.
@@ -149,7 +149,9 @@ impl TrialHeader {
             tls: seen.tls.clone(),
             requests: RequestReport::all(&seen.by_request),
             sessions: SessionReport::all(&seen.by_session),
-            first_byte: FirstByte::of(seen),
+            first_byte: MedianAndP99::of_first_bytes(seen),
+            good: seen.good,
+            streams: StreamFigures::of(seen),
             per_connection: seen.per_connection_range(),
             generators: seen.by_host.iter().map(HostShare::from).collect(),
             rig: self.rig.clone(),
@@ -224,6 +226,15 @@ pub(crate) fn no_answer(seen: &Observation) -> String {
     let told = kinds.chain(errors).chain(wrong).chain(unasked);
     let list: Vec<String> = told.collect();
     let outcomes = &seen.outcomes;
+    if outcomes.failed() == 0 && seen.streams.open > 0 {
+        return format!(
+            "no stream ended: {} were open at the end of the measurement of {:.2} s, with {} events; \
+             say when prony ends them",
+            seen.streams.open,
+            seen.seconds(),
+            seen.streams.events
+        );
+    }
     if outcomes.failed() == 0 && outcomes.in_flight_at_end > 0 {
         return prony_record::observation::none_answered(outcomes, seen.seconds());
     }

@@ -84,7 +84,13 @@ impl fmt::Display for Workload {
         match self {
             Self::Contract(contract) => contract.fmt(f),
             Self::Echo(_) => f.write_str("echo"),
-            Self::Get(get) => write!(f, "{} {}", get.method, get.path),
+            Self::Get(get) => {
+                write!(f, "{} {}", get.method, get.path)?;
+                match get.stream {
+                    Some(_) => f.write_str(" as a stream"),
+                    None => Ok(()),
+                }
+            }
             Self::Call(rpc) => write!(f, "calls of {} over gRPC", rpc.call.path),
             Self::Socket(socket) => socket.fmt(f),
             Self::Requests { asked, .. } => asked.fmt(f),

@@ -71,5 +71,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Window> {
         generator_cpu_ns: whole(row, "generator_cpu_ns")?,
         rss_bytes: whole(row, "rss_bytes")?,
         outstanding: 0,
+        events: 0,
     })
 }

@@ -177,6 +177,7 @@ fn plans() -> Result<Vec<(&'static str, Plan)>, Box<dyn Error>> {
     capacity.service = Some(Limits {
         latency: vec![LatencyLimit::new(99.0, 0.6)],
         errors: 0.001,
+        good: None,
     });
 
     Ok(vec![

@@ -50,8 +50,10 @@ pub mod run;
 pub mod server_limits;
 pub mod service;
 pub mod size;
+mod slo;
 pub mod span;
 pub mod stages;
+mod streams;
 pub mod times;
 pub mod tls;
 pub mod trial;
@@ -81,11 +83,15 @@ pub use resources::{QueryCounts, Resources, ServiceCost, ServiceTotals, ServiceU
 pub use run::{RunFacts, RunStatus, Subject};
 pub use server_limits::{CpuQuota, LimitEffect, ServerLimits};
 pub use size::Size;
+pub use slo::{AnswerTimes, Slo};
 pub use span::Span;
 pub use stages::Stage;
-pub use times::{Distributions, Latency, Percentiles, Times};
+pub use streams::Streams;
+pub use times::{Distributions, Latency, Percentiles, Timed, Times};
 pub use tls::Tls;
-pub use trial::{Durations, FirstByte, Measurement, Recording, Trial, TrialStatus};
+pub use trial::{
+    Durations, Measurement, MedianAndP99, Recording, StreamFigures, Trial, TrialStatus,
+};
 pub use window::{Phase, Window};
 
 /// A point on, or a span of, a monotonic clock, in nanoseconds.

@@ -5,7 +5,7 @@ mod check;
 mod extent;
 mod over;
 
-use crate::{Span, Stage, stages};
+use crate::{Slo, Span, Stage, stages};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -89,12 +89,19 @@ pub struct Load {
     /// are due as soon as they can be sent. 1 with `keepalive`.
     #[serde(skip_serializing_if = "is_one")]
     pub calls: u32,
-    /// Each connection is closed after this many requests; null: none is.
+    /// Each connection is closed after this many requests, the first ones after fewer, so that not all end together; null: none
+    /// is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<u32>,
+    /// Each connection is closed after this time, once what is in flight on it has been answered; null: none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection_lifetime: Option<Span>,
     /// Over HTTP/3, sockets of each thread, which its connections share; null: each connection has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub udp_sockets: Option<u32>,
+    /// Limits that an answer keeps to be a good one; null: there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slo: Option<Slo>,
     /// How long the measurement lasts.
     #[serde(flatten)]
     pub extent: Extent,
@@ -158,7 +165,9 @@ impl Default for Load {
             keepalive: true,
             calls: 1,
             requests_per_connection: None,
+            connection_lifetime: None,
             udp_sockets: None,
+            slo: None,
             extent,
             message: "hello\n".into(),
             size: USUAL_SIZE,
@@ -346,6 +355,9 @@ impl fmt::Display for Load {
         }
         if let Some(requests) = self.requests_per_connection {
             write!(f, " r{requests}")?;
+        }
+        if let Some(lifetime) = self.connection_lifetime {
+            write!(f, " life {lifetime}")?;
         }
         if let Some(sockets) = self.udp_sockets {
             write!(f, " u{sockets}")?;

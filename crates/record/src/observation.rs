@@ -5,8 +5,8 @@ use crate::by_request::{self, ByRequest};
 use crate::by_session::{self, BySession};
 use crate::window::followed_by;
 use crate::{
-    Backlog, Distributions, Ends, Generator, Grpc, Nanos, Outcomes, Phase, Pool, Quic, SECOND, Tls,
-    Window,
+    Backlog, Distributions, Ends, Generator, Grpc, Nanos, Outcomes, Phase, Pool, Quic, SECOND,
+    Streams, Tls, Window,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -96,6 +96,12 @@ pub struct Observation {
     /// By session, where users go through several steps; otherwise empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_session: Vec<BySession>,
+    /// Right answers in the measurement that kept the load's [objective](crate::Slo); None where it has none.
+    #[serde(default)]
+    pub good: Option<u64>,
+    /// Answers that are streams of events; all 0 where none are.
+    #[serde(default)]
+    pub streams: Streams,
     /// Observations of TLS; None without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
@@ -257,6 +263,11 @@ impl Observation {
         for text in &other.unsolicited {
             keep_example(&mut self.unsolicited, text.clone());
         }
+        self.streams += other.streams;
+        self.good = match (self.good, other.good) {
+            (None, None) => None,
+            (mine, theirs) => Some(mine.unwrap_or(0) + theirs.unwrap_or(0)),
+        };
         by_request::merge(&mut self.by_request, &other.by_request);
         by_session::merge(&mut self.by_session, &other.by_session);
         by_host::merge(&mut self.by_host, &other.by_host, lengths);

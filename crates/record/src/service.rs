@@ -2,7 +2,7 @@
 
 use crate::design::Pilot;
 use crate::word::words;
-use crate::{Finding, Percentiles, ServiceCost};
+use crate::{Finding, Percentiles, ServiceCost, Timed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,18 +13,22 @@ pub struct Limits {
     pub latency: Vec<LatencyLimit>,
     /// The share of requests that may fail, 0 to 1.
     pub errors: f64,
+    /// The share of requests that must be answered well, 0 to 1: within all limits of the load's objective at once. Null: it has
+    /// none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub good: Option<f64>,
 }
 
-/// A percentile of the response time, or of the time to the first byte, and its limit.
+/// A percentile of the response time, or of another time of answers, and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyLimit {
     /// The percentile, such as 99.
     pub percentile: f64,
     /// Limit of that percentile, in milliseconds.
     pub within_ms: f64,
-    /// The first byte of the answer's body is to come by then, and not the last.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub first_byte: bool,
+    /// Time that is limited.
+    #[serde(default, skip_serializing_if = "Timed::is_response")]
+    pub of: Timed,
 }
 
 impl LatencyLimit {
@@ -34,22 +38,14 @@ impl LatencyLimit {
         Self {
             percentile,
             within_ms,
-            first_byte: false,
+            of: Timed::Response,
         }
     }
 
     /// Name of what is limited: `p99`, `p99-ttfb`.
     #[must_use]
     pub fn name(&self) -> String {
-        timed(self.percentile, self.first_byte)
-    }
-}
-
-/// Name of a percentile: `p99`, `p99-ttfb`.
-fn timed(percentile: f64, first_byte: bool) -> String {
-    match first_byte {
-        false => format!("p{percentile}"),
-        true => format!("p{percentile}-ttfb"),
+        self.of.percentile(self.percentile)
     }
 }
 
@@ -62,23 +58,17 @@ impl Limits {
     }
 
     /// The longest time that any of the limits allows, in milliseconds: an answer that takes longer is of
-    /// no use. True: it is one of first bytes, and there is none of whole answers.
+    /// no use. With what is limited: response times, if any of these are.
     #[must_use]
-    pub fn longest_ms(&self) -> (f64, bool) {
-        let longest = |of: &dyn Fn(&&LatencyLimit) -> bool| {
-            let all = self.latency.iter().filter(|limit| of(limit));
-            all.map(|limit| limit.within_ms).reduce(f64::max)
+    pub fn longest_ms(&self) -> (f64, Timed) {
+        let longest = |of: Timed| {
+            let all = self.latency.iter().filter(|limit| limit.of == of);
+            all.map(|limit| limit.within_ms)
+                .reduce(f64::max)
+                .map(|ms| (ms, of))
         };
-        match longest(&|limit| !limit.first_byte) {
-            Some(ms) => (ms, false),
-            None => (longest(&|_| true).unwrap_or(0.0), true),
-        }
-    }
-
-    /// Is a time to the first byte limited?
-    #[must_use]
-    pub fn need_first_byte(&self) -> bool {
-        self.latency.iter().any(|limit| limit.first_byte)
+        let mut all = Timed::ALL.iter().filter_map(|&of| longest(of));
+        all.next().unwrap_or((0.0, Timed::Response))
     }
 }
 
@@ -234,9 +224,9 @@ impl RateStep {
 pub struct Limited {
     /// The percentile, such as 99.
     pub percentile: f64,
-    /// True: of times to the first byte, and not of response times.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub first_byte: bool,
+    /// Time that is limited.
+    #[serde(default, skip_serializing_if = "Timed::is_response")]
+    pub of: Timed,
     /// Value of that percentile, in milliseconds; null when there were too few answers for it.
     pub ms: Option<f64>,
     /// The share of the response times that were longer than the limit, 0 to 1; null when there were too few to judge.
@@ -247,7 +237,7 @@ impl Limited {
     /// Name of what was limited: `p99`, `p99-ttfb`.
     #[must_use]
     pub fn name(&self) -> String {
-        timed(self.percentile, self.first_byte)
+        self.of.percentile(self.percentile)
     }
 }
 
@@ -293,20 +283,18 @@ mod tests {
     fn the_highest_percentile_and_the_longest_time() {
         let limit = LatencyLimit::new;
         let first = LatencyLimit {
-            first_byte: true,
+            of: Timed::FirstByte,
             ..limit(99.9, 20.0)
         };
         let of = |latency| Limits {
             latency,
             errors: 0.0,
+            good: None,
         };
         let limits = of(vec![limit(99.0, 10.0), limit(50.0, 2.0), first]);
         assert_eq!(limits.highest_percentile(), 99.9);
-        assert_eq!(limits.longest_ms(), (10.0, false));
-        assert_eq!(of(vec![first]).longest_ms(), (20.0, true));
-        assert_eq!(
-            (limits.need_first_byte(), first.name()),
-            (true, "p99.9-ttfb".into())
-        );
+        assert_eq!(limits.longest_ms(), (10.0, Timed::Response));
+        assert_eq!(of(vec![first]).longest_ms(), (20.0, Timed::FirstByte));
+        assert_eq!(first.name(), "p99.9-ttfb");
     }
 }

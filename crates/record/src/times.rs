@@ -9,6 +9,7 @@ use prony_stats::order_interval::{Beyond, effective_samples};
 use prony_stats::percentile::{percentile_ranks, supported};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub use encoded::{Encoded, UnreadableHistogram, decode, decode_as, encode};
@@ -200,14 +201,71 @@ pub struct Latency {
     /// From when it was due to the first byte of its answer's body; of an answer that came in one part, its response time.
     #[serde(default)]
     pub first_byte: Percentiles,
+    /// From when it was due to the first event of the stream that answers it; without samples where answers are no streams.
+    #[serde(default)]
+    pub first_event: Percentiles,
+    /// Between two events of a stream.
+    #[serde(default)]
+    pub gap: Percentiles,
+    /// The longest of these, of each stream.
+    #[serde(default)]
+    pub longest_gap: Percentiles,
 }
 
 impl Latency {
+    /// The percentiles of this kind of time.
+    #[must_use]
+    pub fn of(&self, timed: Timed) -> &Percentiles {
+        match timed {
+            Timed::Response => &self.response,
+            Timed::FirstByte => &self.first_byte,
+            Timed::FirstEvent => &self.first_event,
+            Timed::Gap => &self.gap,
+        }
+    }
+
     /// Do first bytes come so much earlier than last ones that it shows?
     #[must_use]
     pub fn has_parts(&self) -> bool {
         let shown = |it: &Percentiles| (it.p50, it.p90, it.p99, it.p99_9, it.max);
         self.first_byte.n > 0 && shown(&self.first_byte) != shown(&self.response)
+    }
+}
+
+words! {
+    /// Time of an answer that can be limited, and compared.
+    Timed {
+        /// From when its request was due until it ended.
+        Response = "response",
+        /// Until the first byte of its body came.
+        FirstByte = "ttfb",
+        /// Until the first event came, of a stream.
+        FirstEvent = "first-event",
+        /// Between two events of a stream.
+        Gap = "gap",
+    }
+}
+
+impl Timed {
+    /// The name of a percentile of it: `p99`, `p99-ttfb`.
+    #[must_use]
+    pub fn percentile(self, percentile: f64) -> String {
+        match self {
+            Self::Response => format!("p{percentile}"),
+            other => format!("p{percentile}-{other}"),
+        }
+    }
+
+    /// Is it the response time?
+    #[must_use]
+    pub fn is_response(&self) -> bool {
+        *self == Self::Response
+    }
+}
+
+impl Default for Timed {
+    fn default() -> Self {
+        Self::Response
     }
 }
 
@@ -224,6 +282,12 @@ words! {
         FirstByte = "first-byte",
         /// Response times of the same answers.
         InParts = "in-parts",
+        /// From when it was due until the first event of the stream that answers it.
+        FirstEvent = "first-event",
+        /// Between two events of a stream.
+        Gap = "gap",
+        /// The longest of these, of each stream.
+        LongestGap = "longest-gap",
         /// Connecting.
         Connect = "connect",
         /// The handshake of TLS, from when the connection was made.
@@ -251,6 +315,13 @@ pub struct Distributions {
     pub first_byte: Times,
     /// Response times of the same answers, which [`response`](Self::response) has too.
     pub in_parts: Times,
+    /// First event - due, of answers that are streams of events. A time-out before it is a sample of its full length.
+    pub first_event: Times,
+    /// Between an event of a stream and the one before; 0 where both came together. One that had not ended when the load did, or
+    /// its stream was given up, is a sample as long as it was until then.
+    pub gap: Times,
+    /// The longest of these, of each stream of several events.
+    pub longest_gap: Times,
     /// Time to make a connection, set-up included; one that took too long at the time-out's length.
     /// Without the handshake of TLS.
     pub connect: Times,
@@ -274,6 +345,9 @@ impl Default for Distributions {
             send_delay: empty(),
             first_byte: empty(),
             in_parts: empty(),
+            first_event: empty(),
+            gap: empty(),
+            longest_gap: empty(),
             connect: empty(),
             handshake: empty(),
             late: empty(),
@@ -292,6 +366,9 @@ impl Distributions {
             send_delay: times(),
             first_byte: times(),
             in_parts: times(),
+            first_event: times(),
+            gap: times(),
+            longest_gap: times(),
             connect: times(),
             handshake: times(),
             late: times(),
@@ -308,6 +385,9 @@ impl Distributions {
             Kind::SendDelay => &self.send_delay,
             Kind::FirstByte => &self.first_byte,
             Kind::InParts => &self.in_parts,
+            Kind::FirstEvent => &self.first_event,
+            Kind::Gap => &self.gap,
+            Kind::LongestGap => &self.longest_gap,
             Kind::Connect => &self.connect,
             Kind::Handshake => &self.handshake,
             Kind::Late => &self.late,
@@ -322,6 +402,9 @@ impl Distributions {
             Kind::SendDelay => &mut self.send_delay,
             Kind::FirstByte => &mut self.first_byte,
             Kind::InParts => &mut self.in_parts,
+            Kind::FirstEvent => &mut self.first_event,
+            Kind::Gap => &mut self.gap,
+            Kind::LongestGap => &mut self.longest_gap,
             Kind::Connect => &mut self.connect,
             Kind::Handshake => &mut self.handshake,
             Kind::Late => &mut self.late,
@@ -353,6 +436,17 @@ impl Distributions {
         to_first_byte(&self.response, &self.first_byte, &self.in_parts)
     }
 
+    /// The times of this kind.
+    #[must_use]
+    pub fn timed(&self, of: Timed) -> Cow<'_, Times> {
+        match of {
+            Timed::Response => Cow::Borrowed(&self.response),
+            Timed::FirstByte => Cow::Owned(self.to_first_byte()),
+            Timed::FirstEvent => Cow::Borrowed(&self.first_event),
+            Timed::Gap => Cow::Borrowed(&self.gap),
+        }
+    }
+
     /// The percentiles that they support, those of response times and first bytes with their intervals. `failed`
     /// requests have no time in them.
     #[must_use]
@@ -366,6 +460,13 @@ impl Distributions {
             // Their requests are the same, so their samples are worth as much.
             first_byte: Percentiles::of(&first_byte, failed)
                 .with_intervals(&first_byte, &self.effective),
+            // Those without an event failed; without events, nothing is known of gaps.
+            first_event: match self.first_event.is_empty() {
+                true => Percentiles::default(),
+                false => Percentiles::of(&self.first_event, failed),
+            },
+            gap: Percentiles::of(&self.gap, 0),
+            longest_gap: Percentiles::of(&self.longest_gap, 0),
         }
     }
 }

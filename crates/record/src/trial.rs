@@ -2,11 +2,12 @@
 
 use crate::by_request::RequestReport;
 use crate::by_session::SessionReport;
+use crate::times::percentile;
 use crate::tls::Tls;
 use crate::word::words;
 use crate::{
     Backlog, CheckId, Distributions, Ends, Failure, Finding, Generator, HostShare, Load, Nanos,
-    Observation, Outcomes, Pool, Resources, SECOND, Step, Window,
+    Observation, Outcomes, Pool, Resources, SECOND, Step, Streams, Times, Window,
 };
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -186,7 +187,13 @@ pub struct Measurement {
     pub sessions: Vec<SessionReport>,
     /// Times to the first byte, where answers came in parts; null where each came in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_byte: Option<FirstByte>,
+    pub first_byte: Option<MedianAndP99>,
+    /// Right answers that kept the load's objective (`slo`); null where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub good: Option<u64>,
+    /// Answers that were streams of events; null where none were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<StreamFigures>,
     /// Answers of the connection that had the fewest, and of the one that had the most.
     pub per_connection: Option<(u64, u64)>,
     /// By machine, where other machines sent the load.
@@ -199,26 +206,66 @@ pub struct Measurement {
     pub checks: Vec<Finding>,
 }
 
-/// Percentiles of the times to the first byte of the answers' bodies, in nanoseconds. Null where too few answers support
-/// them.
+/// Streams of events that were answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamFigures {
+    /// How many there were, with their events.
+    #[serde(flatten)]
+    pub counts: Streams,
+    /// Events per second.
+    pub events_per_second: f64,
+    /// From when a request was due to its first event.
+    pub first_event: MedianAndP99,
+    /// Between two events.
+    pub gap: MedianAndP99,
+    /// The longest time between two events of a stream.
+    pub longest_gap: MedianAndP99,
+}
+
+impl StreamFigures {
+    /// Figures of a load; None where no answer was a stream.
+    #[must_use]
+    pub fn of(seen: &Observation) -> Option<Self> {
+        let times = &seen.times;
+        let failed = seen.outcomes.untimed();
+        seen.streams.any().then(|| Self {
+            counts: seen.streams,
+            events_per_second: match seen.measured_ns {
+                0 => 0.0,
+                _ => seen.streams.events as f64 / seen.seconds(),
+            },
+            first_event: MedianAndP99::of(&times.first_event, failed),
+            gap: MedianAndP99::of(&times.gap, 0),
+            longest_gap: MedianAndP99::of(&times.longest_gap, 0),
+        })
+    }
+}
+
+/// Percentiles of a distribution of times, in nanoseconds. Null where too few samples support them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FirstByte {
+pub struct MedianAndP99 {
     /// The median.
     pub p50_ns: Option<Nanos>,
     /// The 99th percentile.
     pub p99_ns: Option<Nanos>,
 }
 
-impl FirstByte {
-    /// Percentiles of a load; None where each answer came in one part.
+impl MedianAndP99 {
+    /// Both percentiles of these times, and of `failed` requests that took longer.
     #[must_use]
-    pub fn of(seen: &Observation) -> Option<Self> {
+    pub fn of(times: &Times, failed: u64) -> Self {
+        let at = |share| percentile(times, failed, share);
+        Self {
+            p50_ns: at(0.5),
+            p99_ns: at(0.99),
+        }
+    }
+
+    /// Times to the first byte of a load; None where each answer came in one part.
+    #[must_use]
+    pub fn of_first_bytes(seen: &Observation) -> Option<Self> {
         let times = (!seen.times.in_parts.is_empty()).then(|| seen.times.to_first_byte())?;
-        let all = crate::Percentiles::of(&times, seen.outcomes.untimed());
-        Some(Self {
-            p50_ns: all.p50,
-            p99_ns: all.p99,
-        })
+        Some(Self::of(&times, seen.outcomes.untimed()))
     }
 }
 

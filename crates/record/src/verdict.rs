@@ -25,6 +25,20 @@ pub enum Quantity {
     /// The 99th percentile of the time to the first byte at the common rate, in nanoseconds.
     #[serde(rename = "p99-ttfb")]
     FirstByteP99,
+    /// Events of streams per second, as fast as they come.
+    Events,
+    /// The median time to the first event of a stream at the common rate, in nanoseconds.
+    #[serde(rename = "p50-first-event")]
+    FirstEventP50,
+    /// The 99th percentile of the time to the first event at the common rate, in nanoseconds.
+    #[serde(rename = "p99-first-event")]
+    FirstEventP99,
+    /// The median time between two events of a stream at the common rate, in nanoseconds.
+    #[serde(rename = "p50-gap")]
+    GapP50,
+    /// The 99th percentile of the time between two events at the common rate, in nanoseconds.
+    #[serde(rename = "p99-gap")]
+    GapP99,
     /// The server's CPU time per request at the common rate, in nanoseconds.
     Cpu,
     /// The part of [`Cpu`](Self::Cpu) that it spent in its own code.
@@ -53,6 +67,15 @@ impl Quantity {
     /// [`P50`](Self::P50), and treated as the parts of CPU time are.
     pub const FIRST_BYTES: [Self; 2] = [Self::FirstByteP50, Self::FirstByteP99];
 
+    /// Quantities of streams of events, shown where answers [are some](Values::events). Treated as the parts of CPU time are.
+    pub const STREAMS: [Self; 5] = [
+        Self::Events,
+        Self::FirstEventP50,
+        Self::FirstEventP99,
+        Self::GapP50,
+        Self::GapP99,
+    ];
+
     /// Quantities of the server's services, measured together with [`Cpu`](Self::Cpu) and treated as its parts are.
     pub const SERVICES: [Self; 2] = [Self::ServiceCpu, Self::Statements];
 
@@ -65,6 +88,11 @@ impl Quantity {
             Self::P99 => "p99 latency",
             Self::FirstByteP50 => "p50 first byte",
             Self::FirstByteP99 => "p99 first byte",
+            Self::Events => "events/s",
+            Self::FirstEventP50 => "p50 first event",
+            Self::FirstEventP99 => "p99 first event",
+            Self::GapP50 => "p50 gap",
+            Self::GapP99 => "p99 gap",
             Self::Cpu => "CPU/request",
             Self::User => "user CPU/request",
             Self::Kernel => "kernel CPU/request",
@@ -83,6 +111,11 @@ impl Quantity {
             Self::P99 => "p99",
             Self::FirstByteP50 => "p50 of the first byte",
             Self::FirstByteP99 => "p99 of the first byte",
+            Self::Events => "events per second",
+            Self::FirstEventP50 => "p50 of the first event",
+            Self::FirstEventP99 => "p99 of the first event",
+            Self::GapP50 => "p50 of the gaps between events",
+            Self::GapP99 => "p99 of the gaps between events",
             Self::Cpu => "CPU per request",
             Self::User => "user CPU per request",
             Self::Kernel => "kernel CPU per request",
@@ -101,6 +134,11 @@ impl Quantity {
             Self::P99 => "p99",
             Self::FirstByteP50 => "p50-ttfb",
             Self::FirstByteP99 => "p99-ttfb",
+            Self::Events => "events",
+            Self::FirstEventP50 => "p50-first-event",
+            Self::FirstEventP99 => "p99-first-event",
+            Self::GapP50 => "p50-gap",
+            Self::GapP99 => "p99-gap",
             Self::Cpu => "cpu",
             Self::User => "user",
             Self::Kernel => "kernel",
@@ -114,7 +152,7 @@ impl Quantity {
     #[must_use]
     pub const fn better(self) -> Better {
         match self {
-            Self::Throughput => Better::Higher,
+            Self::Throughput | Self::Events => Better::Higher,
             _ => Better::Lower,
         }
     }
@@ -123,8 +161,15 @@ impl Quantity {
     #[must_use]
     pub const fn unit(self) -> Unit {
         match self {
-            Self::Throughput => Unit::PerSecond,
-            Self::P50 | Self::P99 | Self::FirstByteP50 | Self::FirstByteP99 => Unit::Nanoseconds,
+            Self::Throughput | Self::Events => Unit::PerSecond,
+            Self::P50
+            | Self::P99
+            | Self::FirstByteP50
+            | Self::FirstByteP99
+            | Self::FirstEventP50
+            | Self::FirstEventP99
+            | Self::GapP50
+            | Self::GapP99 => Unit::Nanoseconds,
             Self::Cpu | Self::User | Self::Kernel | Self::ServiceCpu => {
                 Unit::CpuNanosecondsPerRequest
             }
@@ -148,6 +193,21 @@ pub struct Values {
     /// 99th percentile of it.
     #[serde(default)]
     pub p99_ttfb: Option<f64>,
+    /// Events of streams per second at saturation; null where answers are no streams.
+    #[serde(default)]
+    pub events: Option<f64>,
+    /// Median time to the first event at the common rate, in nanoseconds.
+    #[serde(default)]
+    pub p50_first_event: Option<f64>,
+    /// 99th percentile of it.
+    #[serde(default)]
+    pub p99_first_event: Option<f64>,
+    /// Median time between two events at the common rate, in nanoseconds.
+    #[serde(default)]
+    pub p50_gap: Option<f64>,
+    /// 99th percentile of it.
+    #[serde(default)]
+    pub p99_gap: Option<f64>,
     /// CPU time per request at the common rate, in nanoseconds.
     pub cpu: Option<f64>,
     /// The same at saturation; null where the load generator was at its limit.
@@ -215,6 +275,11 @@ impl Values {
             Quantity::P99 => self.p99,
             Quantity::FirstByteP50 => self.p50_ttfb,
             Quantity::FirstByteP99 => self.p99_ttfb,
+            Quantity::Events => self.events,
+            Quantity::FirstEventP50 => self.p50_first_event,
+            Quantity::FirstEventP99 => self.p99_first_event,
+            Quantity::GapP50 => self.p50_gap,
+            Quantity::GapP99 => self.p99_gap,
             Quantity::Cpu => self.cpu,
             Quantity::User => self.user,
             Quantity::Kernel => self.kernel,
@@ -243,6 +308,8 @@ impl Values {
         self.memory = self.memory.into_iter().chain(memory).reduce(f64::max);
         let Some(rate) = trial.load.rate else {
             self.throughput = figures.throughput;
+            let streams = trial.observation.as_ref().and_then(|seen| seen.streams);
+            self.events = streams.map(|streams| streams.events_per_second);
             self.limited = trial.observation.as_ref().is_some_and(Measurement::limited);
             self.cpu_at_saturation = figures.cpu_ns_per_request.filter(|_| !self.limited);
             return true;
@@ -270,6 +337,12 @@ impl Values {
         let first_byte = seen.and_then(|seen| seen.first_byte);
         self.p50_ttfb = first_byte.map_or(self.p50, |it| it.p50_ns.map(|ns| ns as f64));
         self.p99_ttfb = first_byte.map_or(self.p99, |it| it.p99_ns.map(|ns| ns as f64));
+        if let Some(streams) = seen.and_then(|seen| seen.streams) {
+            let ns = |time: Option<u64>| time.map(|ns| ns as f64);
+            let (first, gap) = (streams.first_event, streams.gap);
+            (self.p50_first_event, self.p99_first_event) = (ns(first.p50_ns), ns(first.p99_ns));
+            (self.p50_gap, self.p99_gap) = (ns(gap.p50_ns), ns(gap.p99_ns));
+        }
         self.cpu = figures.cpu_ns_per_request;
         let Some((seen, cpu)) = seen.zip(self.cpu) else {
             return true;
@@ -450,7 +523,7 @@ impl Bands {
     }
 
     /// Margin of one quantity, as a share; [`Quantity::PARTS`] and [`Quantity::SERVICES`] have that of CPU time,
-    /// [`Quantity::FIRST_BYTES`] those of response times.
+    /// [`Quantity::FIRST_BYTES`] and [`Quantity::STREAMS`] those of response times and throughput.
     #[must_use]
     pub fn of(&self, quantity: Quantity) -> f64 {
         self.0[Self::place(quantity)]
@@ -464,9 +537,13 @@ impl Bands {
             | Quantity::ServiceCpu
             | Quantity::Statements
             | Quantity::Cpu => 3,
-            Quantity::P50 | Quantity::FirstByteP50 => 1,
-            Quantity::P99 | Quantity::FirstByteP99 => 2,
-            Quantity::Throughput => 0,
+            Quantity::P50 | Quantity::FirstByteP50 | Quantity::FirstEventP50 | Quantity::GapP50 => {
+                1
+            }
+            Quantity::P99 | Quantity::FirstByteP99 | Quantity::FirstEventP99 | Quantity::GapP99 => {
+                2
+            }
+            Quantity::Throughput | Quantity::Events => 0,
         }
     }
 }

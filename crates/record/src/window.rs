@@ -48,6 +48,9 @@ pub struct Window {
     /// whole load is its [`Backlog`](crate::Backlog).
     #[serde(skip)]
     pub outstanding: u64,
+    /// Events of streams that came in it: for displays, and for the interval of their rate in a single load.
+    #[serde(skip)]
+    pub events: u64,
 }
 
 impl Window {
@@ -84,6 +87,7 @@ impl Window {
             generator_cpu_ns: None,
             rss_bytes: None,
             outstanding: 0,
+            events: 0,
         }
     }
 
@@ -103,6 +107,12 @@ impl Window {
     #[must_use]
     pub fn rate(&self) -> f64 {
         self.verified_answers as f64 / self.seconds()
+    }
+
+    /// Events of streams per second.
+    #[must_use]
+    pub fn event_rate(&self) -> f64 {
+        self.events as f64 / self.seconds()
     }
 
     /// Requests that ended in it without the answer that was expected.

@@ -16,9 +16,14 @@ pub fn limits(limits: &Limits) -> String {
         let within = show::time(limit.within_ms * 1e6);
         format!("{} ≤ {within}", limit.name())
     };
-    let latency: Vec<String> = limits.latency.iter().map(latency).collect();
+    let mut all: Vec<String> = limits.latency.iter().map(latency).collect();
+    all.extend(
+        limits
+            .good
+            .map(|share| format!("{}% within the SLO", share * 100.0)),
+    );
     let errors = limits.errors * 100.0;
-    format!("{} and errors ≤ {errors:.2}%", latency.join(", "))
+    format!("{} and errors ≤ {errors:.2}%", all.join(", "))
 }
 
 /// One line for progress.
@@ -165,7 +170,7 @@ fn impossible(report: &CapacityReport) -> String {
         .limits
         .latency
         .iter()
-        .filter(|limit| !limit.first_byte);
+        .filter(|limit| limit.of.is_response());
     let shortest = whole.map(|limit| limit.within_ms);
     let longer = alone as f64 / 1e6 > shortest.fold(f64::INFINITY, f64::min);
     match report.known.low.is_none() && longer {

@@ -2,6 +2,7 @@
 
 mod asked;
 mod encoding;
+mod events;
 mod grpc;
 pub(crate) mod host;
 mod missing;
@@ -19,7 +20,7 @@ use crate::table::{Align, TextTable};
 use prony_record::observation::none_answered;
 use prony_record::tls::Handshakes;
 use prony_record::{
-    Finding, Generator, Latency, Load, Observation, Outcomes, Percentiles, Pool, Quic, Replay,
+    Finding, Generator, Latency, Load, Observation, Outcomes, Percentiles, Pool, Quic, Replay, Slo,
     Stage, Tls,
 };
 use prony_stats::throughput::Count;
@@ -29,6 +30,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+pub use events::EventReport;
 pub use grpc::GrpcReport;
 pub use host::HostReport;
 pub use named::NameTable;
@@ -89,6 +91,10 @@ pub struct LoadReport {
     pub quic: Option<Quic>,
     /// Observations of gRPC; null with another protocol.
     pub grpc: Option<GrpcReport>,
+    /// Events of the streams that were answers; null where none were.
+    pub events: Option<EventReport>,
+    /// Responses that kept the limits of `--slo`; null without any.
+    pub goodput: Option<Goodput>,
     /// Messages that were sent over WebSocket; null with another protocol.
     pub websocket: Option<WsReport>,
     /// Outcomes of the requests.
@@ -120,6 +126,47 @@ pub struct LoadReport {
     pub used_up: Vec<String>,
     /// Findings of the checks.
     pub checks: Vec<Finding>,
+}
+
+/// Responses that kept all limits at once.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Goodput {
+    /// The limits.
+    pub slo: Slo,
+    /// Right responses in the measurement that kept them.
+    pub good: u64,
+    /// The same as a share of the requests that ended, 0 to 1.
+    pub share: f64,
+    /// The same per second.
+    pub per_second: f64,
+}
+
+impl Goodput {
+    /// Goodput of a load; None where it has no limits.
+    #[must_use]
+    pub fn of(load: &Load, seen: &Observation) -> Option<Self> {
+        let (slo, good) = load.slo.zip(seen.good)?;
+        Some(Self {
+            slo,
+            good,
+            share: good as f64 / seen.outcomes.finished().max(1) as f64,
+            per_second: match seen.measured_ns {
+                0 => 0.0,
+                _ => good as f64 / seen.seconds(),
+            },
+        })
+    }
+
+    /// In a line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        format!(
+            "{}, {:.1}% of the requests, within {}",
+            show::rate(self.per_second),
+            self.share * 100.0,
+            self.slo
+        )
+    }
 }
 
 /// How HTTP/2 or HTTP/3 was spoken.
@@ -183,8 +230,16 @@ pub fn throughput(load: &Load, seen: &Observation) -> Estimate {
         .collect();
     // The value is that of the whole measurement; windows that it cuts only lend their spread.
     let value = seen.throughput();
+    let (interval, n) = interval_of(load, value, &windows);
+    Estimate::new(value, interval, n, Unit::PerSecond)
+        .or_else(|_| Estimate::new(value, None, 1, Unit::PerSecond))
+        .expect("a rate is finite")
+}
+
+/// The interval of a rate from those of windows, of which there are so many; none where the load changes.
+fn interval_of(load: &Load, value: f64, windows: &[Count]) -> (Option<Interval>, u64) {
     let spread = match load.changes() {
-        None => prony_stats::throughput::throughput(&windows).ok(),
+        None => prony_stats::throughput::throughput(windows).ok(),
         Some(_) => None,
     };
     let interval = spread.and_then(|estimate| {
@@ -192,10 +247,7 @@ pub fn throughput(load: &Load, seen: &Observation) -> Estimate {
         let interval = estimate.interval()?;
         Interval::new((interval.low() + shift).max(0.0), interval.high() + shift)
     });
-    let n = spread.map_or(1, |estimate| estimate.n());
-    Estimate::new(value, interval, n, Unit::PerSecond)
-        .or_else(|_| Estimate::new(value, None, 1, Unit::PerSecond))
-        .expect("a rate is finite")
+    (interval, spread.map_or(1, |estimate| estimate.n()))
 }
 
 /// How many handshakes there were, and how many a second where they are a part of the load.
@@ -224,11 +276,20 @@ pub fn handshakes(tls: &Tls, seconds: f64) -> String {
 impl LoadReport {
     /// Result in a sentence: the rate, the 99th percentile (or the median), and failures by kind.
     pub fn result(&self) -> String {
-        let mut out = show::rate(self.throughput.value());
-        let times = &self.latency.response;
+        let (mut out, times) = match &self.events {
+            Some(events) => (
+                format!("{} events/s", show::per(events.rate.value())),
+                &self.latency.first_event,
+            ),
+            None => (show::rate(self.throughput.value()), &self.latency.response),
+        };
         for (name, time) in [("p99", times.p99), ("p50", times.p50)] {
             if let Some(time) = time {
-                let _ = write!(out, ", {name} {}", show::time(time as f64));
+                let what = match self.events {
+                    Some(_) => " first event",
+                    None => "",
+                };
+                let _ = write!(out, ", {name}{what} {}", show::time(time as f64));
                 break;
             }
         }
@@ -247,18 +308,25 @@ impl LoadReport {
     /// The report as text for a terminal of this many columns.
     pub fn text(&self, width: usize) -> String {
         let mut out = String::new();
-        let interval = match (self.throughput.low(), self.throughput.high()) {
+        let within = |rate: &Estimate| match (rate.low(), rate.high()) {
             (Some(low), Some(high)) => {
                 format!(" (95% CI {} to {})", show::per(low), show::per(high))
             }
             _ => String::new(),
         };
-        let _ = writeln!(
-            out,
-            "{}{interval} from {}",
-            show::rate(self.throughput.value()),
-            self.target
-        );
+        let rate = match &self.events {
+            Some(events) => format!(
+                "{} events/s{}",
+                show::per(events.rate.value()),
+                within(&events.rate)
+            ),
+            None => format!(
+                "{}{}",
+                show::rate(self.throughput.value()),
+                within(&self.throughput)
+            ),
+        };
+        let _ = writeln!(out, "{rate} from {}", self.target);
         let failed = self.outcomes.finished() - self.outcomes.ok;
         let _ = writeln!(
             out,
@@ -286,6 +354,12 @@ impl LoadReport {
         }
         if let Some(grpc) = &self.grpc {
             let _ = writeln!(out, "gRPC         {}", grpc.line());
+        }
+        if let Some(events) = &self.events {
+            let _ = writeln!(out, "events       {}", events.line());
+        }
+        if let Some(goodput) = &self.goodput {
+            let _ = writeln!(out, "goodput      {}", goodput.line());
         }
         if let Some(websocket) = &self.websocket {
             let _ = writeln!(out, "WebSocket    {}", websocket.line());
@@ -374,6 +448,11 @@ impl LoadReport {
         if self.latency.has_parts() {
             row("first byte", &self.latency.first_byte);
         }
+        if self.events.is_some() {
+            row("first event", &self.latency.first_event);
+            row("gap", &self.latency.gap);
+            row("longest gap", &self.latency.longest_gap);
+        }
         if let Some(late) = &self.generator_lateness {
             row("generator late", late);
         }
@@ -394,7 +473,8 @@ impl LoadReport {
         if !failed.is_empty() {
             let _ = write!(out, "\nfailed       {}\n", failed.join(", "));
         }
-        if outcomes.finished() == 0 && outcomes.in_flight_at_end > 0 {
+        let unanswered = outcomes.finished() == 0 && self.events.is_none();
+        if unanswered && outcomes.in_flight_at_end > 0 {
             let why = none_answered(outcomes, self.seconds);
             let _ = write!(out, "\nunanswered   {why}\n");
         }

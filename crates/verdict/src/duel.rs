@@ -104,6 +104,9 @@ pub fn compare(
     if let Some(at) = p99.filter(|_| in_parts(rounds)) {
         shown.splice(at + 1..at + 1, Quantity::FIRST_BYTES);
     }
+    if p99.is_some() {
+        shown.extend(Quantity::STREAMS);
+    }
     if quantities.contains(&Quantity::Cpu) {
         shown.extend(Quantity::PARTS);
         shown.extend(Quantity::SERVICES);

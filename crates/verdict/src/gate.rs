@@ -7,9 +7,9 @@
 //! than its code may be. Neither excuses one that is broken: a server that cannot keep its rate any more must
 //! not pass for that reason.
 
-use prony_record::CheckId;
 use prony_record::size::UNITS;
 use prony_record::verdict::{Cause, Comparison, Quantity};
+use prony_record::{CheckId, Timed};
 use prony_stats::compare::Better;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,10 +21,10 @@ use std::str::FromStr;
 pub enum Metric {
     /// Right answers per second.
     Throughput,
-    /// A percentile of the response time, in hundredths of a percent: 9900 is the 99th.
-    Percentile(u32),
-    /// A percentile of the time to the first byte, likewise.
-    FirstByte(u32),
+    /// A percentile of the response time, or of another, in hundredths of a percent: 9900 is the 99th.
+    Percentile(Timed, u32),
+    /// Events of streams per second.
+    Events,
     /// The longest response time.
     Max,
     /// CPU time of the server per request.
@@ -44,8 +44,9 @@ pub enum Metric {
 }
 
 /// Metrics by name; percentiles are `p50`, `p99`, `p99.9` and so on, and of times to the first byte `p99-ttfb`.
-const NAMES: [(&str, Metric); 9] = [
+const NAMES: [(&str, Metric); 10] = [
     ("throughput", Metric::Throughput),
+    ("events", Metric::Events),
     ("max", Metric::Max),
     ("cpu", Metric::Cpu),
     ("user", Metric::User),
@@ -77,14 +78,13 @@ impl Metric {
     /// bytes, or shares. Whether it may have none.
     const fn units(self) -> (&'static [(&'static str, f64)], bool) {
         match self {
-            Self::Percentile(_)
-            | Self::FirstByte(_)
+            Self::Percentile(..)
             | Self::Max
             | Self::Cpu
             | Self::User
             | Self::Kernel
             | Self::ServiceCpu => (&TIMES, false),
-            Self::Throughput | Self::Capacity => (&RATES, true),
+            Self::Throughput | Self::Events | Self::Capacity => (&RATES, true),
             Self::Memory => (&UNITS, false),
             Self::Errors => (&[], true),
         }
@@ -95,10 +95,15 @@ impl Metric {
     pub const fn of(quantity: Quantity) -> Option<Self> {
         Some(match quantity {
             Quantity::Throughput => Self::Throughput,
-            Quantity::P50 => Self::Percentile(5_000),
-            Quantity::P99 => Self::Percentile(9_900),
-            Quantity::FirstByteP50 => Self::FirstByte(5_000),
-            Quantity::FirstByteP99 => Self::FirstByte(9_900),
+            Quantity::Events => Self::Events,
+            Quantity::P50 => Self::Percentile(Timed::Response, 5_000),
+            Quantity::P99 => Self::Percentile(Timed::Response, 9_900),
+            Quantity::FirstByteP50 => Self::Percentile(Timed::FirstByte, 5_000),
+            Quantity::FirstByteP99 => Self::Percentile(Timed::FirstByte, 9_900),
+            Quantity::FirstEventP50 => Self::Percentile(Timed::FirstEvent, 5_000),
+            Quantity::FirstEventP99 => Self::Percentile(Timed::FirstEvent, 9_900),
+            Quantity::GapP50 => Self::Percentile(Timed::Gap, 5_000),
+            Quantity::GapP99 => Self::Percentile(Timed::Gap, 9_900),
             Quantity::Cpu => Self::Cpu,
             Quantity::User => Self::User,
             Quantity::Kernel => Self::Kernel,
@@ -193,15 +198,18 @@ fn metric(name: &str) -> Result<Metric, UnreadableCondition> {
     let known = NAMES.iter().find(|(known, _)| *known == name);
     let percentile = || {
         let percent = name.strip_prefix('p')?;
-        let first_byte = percent.strip_suffix("-ttfb");
-        let percent: f64 = first_byte.unwrap_or(percent).parse().ok()?;
+        let (percent, timed) = match percent.split_once('-') {
+            None => (percent, Timed::Response),
+            Some((percent, of)) => (
+                percent,
+                Timed::of_word(of).filter(|timed| !timed.is_response())?,
+            ),
+        };
+        let percent: f64 = percent.parse().ok()?;
         let hundredths = (percent * 100.0).round();
         let exact = (hundredths - percent * 100.0).abs() < 1e-6;
-        let metric = match first_byte {
-            Some(_) => Metric::FirstByte,
-            None => Metric::Percentile,
-        };
-        (exact && (0.0..10_000.0).contains(&hundredths)).then(|| metric(hundredths as u32))
+        (exact && (0.0..10_000.0).contains(&hundredths))
+            .then(|| Metric::Percentile(timed, hundredths as u32))
     };
     known
         .map(|(_, metric)| *metric)
@@ -209,7 +217,7 @@ fn metric(name: &str) -> Result<Metric, UnreadableCondition> {
         .ok_or_else(|| {
             let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
             UnreadableCondition(format!(
-                "there is no {name:?}: known are p50, p99, p99.9 and other percentiles, p99-ttfb and the like, {}",
+                "there is no {name:?}: known are p50, p99, p99.9 and other percentiles, p99-ttfb, p99-first-event, p99-gap and the like, {}",
                 names.join(", ")
             ))
         })

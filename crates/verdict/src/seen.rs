@@ -94,9 +94,11 @@ pub(crate) fn in_parts(rounds: &[Vec<Values>]) -> bool {
 #[must_use]
 pub fn figures(rounds: &[Vec<Values>], side: usize) -> Vec<Figure> {
     let first_bytes = Quantity::FIRST_BYTES.into_iter();
+    let streams = Quantity::STREAMS.into_iter();
     Quantity::ALL
         .into_iter()
         .chain(first_bytes.filter(|_| in_parts(rounds)))
+        .chain(streams)
         .chain(Quantity::PARTS)
         .chain(Quantity::SERVICES)
         .filter_map(|quantity| {

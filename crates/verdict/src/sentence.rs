@@ -6,14 +6,19 @@
 use prony_record::verdict::{Comparison, Quantity, Verdict};
 
 /// The order of what a sentence begins with.
-const LEADS: [Quantity; 7] = [
+const LEADS: [Quantity; 12] = [
     Quantity::Throughput,
+    Quantity::Events,
     Quantity::Cpu,
     Quantity::ServiceCpu,
     Quantity::P50,
     Quantity::P99,
     Quantity::FirstByteP50,
     Quantity::FirstByteP99,
+    Quantity::FirstEventP50,
+    Quantity::FirstEventP99,
+    Quantity::GapP50,
+    Quantity::GapP99,
 ];
 /// The host is called too noisy when differences below this share cannot be found.
 const NOISY: f64 = 0.05;

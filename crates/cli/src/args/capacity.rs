@@ -21,9 +21,9 @@ use crate::target;
 use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
 use prony_lab::contract::Contract;
-use prony_record::Span;
 use prony_record::bounds::MOST_ROUNDS;
 use prony_record::service::{LatencyLimit, Limits};
+use prony_record::{Slo, Span, Timed};
 use prony_verdict::capacity::STARTS;
 use std::time::Duration;
 
@@ -182,6 +182,18 @@ pub struct LimitArgs {
     /// Limit of its 99th percentile
     #[arg(long, value_name = "TIME", value_parser = with_unit)]
     p99_ttfb: Option<Span>,
+    /// Limit of the median time to the first event of a stream
+    #[arg(long, value_name = "TIME", value_parser = with_unit)]
+    p50_first_event: Option<Span>,
+    /// Limit of its 99th percentile
+    #[arg(long, value_name = "TIME", value_parser = with_unit)]
+    p99_first_event: Option<Span>,
+    /// Limit of the 99th percentile of the gaps between events
+    #[arg(long, value_name = "TIME", value_parser = with_unit)]
+    p99_gap: Option<Span>,
+    /// Share of requests that must keep --slo
+    #[arg(long, value_name = "SHARE", default_value = "99%", value_parser = percent)]
+    good: Share,
     /// Limit of failed requests
     #[arg(long, value_name = "SHARE", default_value = "0.1%", value_parser = percent)]
     errors: Share,
@@ -189,34 +201,38 @@ pub struct LimitArgs {
 
 impl LimitArgs {
     /// In the order of their percentiles, as they are kept.
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self, slo: Option<Slo>) -> Limits {
         let named = [
-            (50.0, self.p50, false),
-            (75.0, self.p75, false),
-            (90.0, self.p90, false),
-            (95.0, self.p95, false),
-            (99.0, self.p99, false),
-            (99.9, self.p99_9, false),
-            (99.99, self.p99_99, false),
-            (50.0, self.p50_ttfb, true),
-            (99.0, self.p99_ttfb, true),
+            (50.0, self.p50, Timed::Response),
+            (75.0, self.p75, Timed::Response),
+            (90.0, self.p90, Timed::Response),
+            (95.0, self.p95, Timed::Response),
+            (99.0, self.p99, Timed::Response),
+            (99.9, self.p99_9, Timed::Response),
+            (99.99, self.p99_99, Timed::Response),
+            (50.0, self.p50_ttfb, Timed::FirstByte),
+            (99.0, self.p99_ttfb, Timed::FirstByte),
+            (50.0, self.p50_first_event, Timed::FirstEvent),
+            (99.0, self.p99_first_event, Timed::FirstEvent),
+            (99.0, self.p99_gap, Timed::Gap),
         ];
         let ms = |span: Duration| span.as_secs_f64() * 1e3;
         let mut latency: Vec<LatencyLimit> = named
             .into_iter()
-            .filter_map(|(percentile, within, first_byte)| {
+            .filter_map(|(percentile, within, of)| {
                 Some(LatencyLimit {
-                    first_byte,
+                    of,
                     ..LatencyLimit::new(percentile, ms(within?.0))
                 })
             })
             .collect();
-        if latency.is_empty() {
+        if latency.is_empty() && slo.is_none() {
             latency.push(LatencyLimit::new(99.0, ms(USUAL)));
         }
         Limits {
             latency,
             errors: self.errors.0,
+            good: slo.map(|_| self.good.0),
         }
     }
 }
@@ -267,7 +283,7 @@ mod tests {
 
     fn limits(line: &str) -> Vec<(f64, f64)> {
         let words = std::iter::once("it").chain(line.split_whitespace());
-        let limits = TestArgs::try_parse_from(words).map(|line| line.limits.limits());
+        let limits = TestArgs::try_parse_from(words).map(|line| line.limits.limits(None));
         let latency = limits.unwrap_or_else(|error| panic!("{error}")).latency;
         latency
             .iter()

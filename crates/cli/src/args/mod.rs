@@ -27,6 +27,7 @@ mod servers;
 pub mod shape;
 mod share;
 mod short;
+pub mod stream;
 mod timed;
 pub mod tls;
 mod verify;

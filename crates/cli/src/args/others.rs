@@ -158,6 +158,20 @@ pub struct Serve {
     /// Serve one request at a time: the delay is a service time
     #[arg(long, help_heading = "Clockwork")]
     pub queue: bool,
+    /// Answer HTTP requests with streams of N events
+    ///
+    /// Server-sent events as model servers send them; --delay is the time to the first.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Clockwork")]
+    pub events: Option<u32>,
+    /// Time between two events, as --delay has it
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "none",
+        requires = "events",
+        help_heading = "Clockwork"
+    )]
+    pub gap: prony_reference::clockwork::Delay,
     /// Bytes of a tcp-echo request [default: what arrives at once]
     #[arg(long, value_name = "BYTES", help_heading = "Clockwork")]
     pub message: Option<std::num::NonZeroUsize>,

@@ -1,5 +1,6 @@
 //! Options for the request and its expected answer: the same for `load`, `duel` and `capacity`.
 
+use super::stream::StreamArgs;
 use clap::Args;
 use prony_engine::protocol::grpc::GrpcStatus;
 use std::path::PathBuf;
@@ -54,6 +55,8 @@ pub struct RequestArgs {
     pub limits: AnswerLimits,
     #[command(flatten)]
     pub login: Login,
+    #[command(flatten)]
+    pub streams: StreamArgs,
 }
 
 /// How much of an answer is accepted: with the requests of a file too.

@@ -3,10 +3,11 @@
 use super::number::count;
 use super::one_of;
 use super::protocol::ProtocolArgs;
+use super::timed::length;
 use clap::{Arg, Args, Command};
 use miette::Result;
 use prony_record::load::Assignment;
-use prony_record::{Load, Spacing, Transport};
+use prony_record::{Load, Slo, Spacing, Span, Transport};
 
 /// The shape of a load, but for its connections, its rate and its length.
 #[derive(Debug, Clone, Args)]
@@ -42,6 +43,18 @@ pub struct Shape {
     /// Close each connection after N requests
     #[arg(long, value_name = "N", value_parser = count::<u32>, conflicts_with = "no_keepalive")]
     pub requests_per_connection: Option<u32>,
+    /// Close each connection after this time
+    ///
+    /// Once its requests in flight have been answered. The first connections end earlier, so that
+    /// not all end together.
+    #[arg(long, value_name = "TIME", value_parser = length, conflicts_with = "no_keepalive")]
+    pub connection_lifetime: Option<Span>,
+    /// Limits of a good response, such as 'response < 50ms'
+    ///
+    /// Of response, first-event (ttft), gap (the longest of a stream) and mean-gap (tpot), separated
+    /// by commas. prony counts the responses that keep all of them: the goodput.
+    #[arg(long, value_name = "LIMITS")]
+    pub slo: Option<Slo>,
     /// Input and output: io_uring or epoll
     ///
     /// auto: io_uring in a closed loop where the kernel has it, else epoll.
@@ -90,6 +103,8 @@ impl Shape {
             pipeline: protocol.streams.unwrap_or(self.pipeline),
             keepalive: !self.no_keepalive,
             requests_per_connection: self.requests_per_connection,
+            connection_lifetime: self.connection_lifetime,
+            slo: self.slo,
             udp_sockets: protocol.udp_sockets,
             transport: self.transport,
             ..Load::default()

@@ -143,7 +143,13 @@ fn load(load: &LoadProgress, width: usize, look: TerminalStyle) -> Vec<(&'static
     };
     let columns = width.saturating_sub(48).min(SPARK);
     let spark = |values: Vec<f64>| spark::line(values.into_iter(), columns, look.unicode);
-    let rates = load.windows.iter().map(Window::rate).collect();
+    // Of streams, events say more than ends.
+    let streams = load.windows.iter().any(|window| window.events > 0);
+    let of: fn(&Window) -> f64 = match streams {
+        true => Window::event_rate,
+        false => Window::rate,
+    };
+    let rates = load.windows.iter().map(of).collect();
     let highs = load
         .windows
         .iter()
@@ -153,7 +159,10 @@ fn load(load: &LoadProgress, width: usize, look: TerminalStyle) -> Vec<(&'static
         LoadPhase::Measurement => "",
         LoadPhase::Rest => "  waiting for answers",
     };
-    let rate = show::rate(last.rate());
+    let rate = match streams {
+        true => format!("{} events/s", show::per(last.event_rate())),
+        false => show::rate(last.rate()),
+    };
     let times = format!(
         "p50 {:9}  p99 {:9}",
         show::time_or_dash(last.p50_ns),

@@ -76,7 +76,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<CommandEnd> {
     )?
     .sending_from(sources);
     let mut notebook = places.notebook()?;
-    let limits = args.limits.limits();
+    let limits = args.limits.limits(args.shape.slo);
     let names = [side.name.clone()];
     let subject = Subject {
         service: Some(limits.clone()),

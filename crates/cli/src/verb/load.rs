@@ -37,8 +37,8 @@ use prony_record::inert;
 use prony_record::{Extent, Failure, Finding, Observation, Percentiles, Step};
 use prony_remote::Fleet;
 use prony_report::load::{
-    GrpcReport, HostReport, LoadReport, RequestReport, ServerReport, SessionReport, StreamsReport,
-    WsReport, over_time, recoveries,
+    EventReport, Goodput, GrpcReport, HostReport, LoadReport, RequestReport, ServerReport,
+    SessionReport, StreamsReport, WsReport, over_time, recoveries,
 };
 use std::sync::Arc;
 
@@ -102,7 +102,10 @@ pub fn main(places: &Places, args: &LoadArgs) -> Result<CommandEnd> {
         crate::out::report(|width| report.text(width));
     }
     verdict.tell();
-    if report.outcomes.ok == 0 && !apart {
+    // Streams that go on are as good as answers.
+    let streaming = report.events.is_some() && report.outcomes.finished() == 0;
+    let answered = report.outcomes.ok > 0 || streaming;
+    if !answered && !apart {
         if args.url.starts_with("http://") {
             target::hint(&args.url, &plan.target, args.timeout.0);
         } else if let Some(tls) = plan
@@ -134,8 +137,8 @@ pub fn main(places: &Places, args: &LoadArgs) -> Result<CommandEnd> {
     if let Some(broken) = &broken {
         eprintln!("\nafter the load: {}", broken.message);
     }
-    Ok(verdict.ended(match (report.outcomes.ok, broken) {
-        (0, _) | (_, Some(_)) => CommandEnd::Incomplete,
+    Ok(verdict.ended(match (answered, broken) {
+        (false, _) | (_, Some(_)) => CommandEnd::Incomplete,
         _ => CommandEnd::Done,
     }))
 }
@@ -296,9 +299,10 @@ fn of_sessions(
     let Some(mix) = workload.mix() else {
         return Ok(load);
     };
-    if !mix.sessions.is_empty() && load.requests_per_connection.is_some() {
+    let ends = load.requests_per_connection.is_some() || load.connection_lifetime.is_some();
+    if !mix.sessions.is_empty() && ends {
         return Err(usage!(
-            "a session has a connection until it ends: sessions take no --requests-per-connection"
+            "a session has a connection until it ends: sessions take no --requests-per-connection and no --connection-lifetime"
         ));
     }
     if !mix.sessions.is_empty() && load.pipeline > 1 {
@@ -380,6 +384,8 @@ fn report(
             .grpc
             .as_ref()
             .map(|grpc| GrpcReport::of(grpc, seen.seconds())),
+        events: EventReport::of(load, seen),
+        goodput: Goodput::of(load, seen),
         websocket: match &plan.dialogue {
             Dialogue::Ws(messages) => Some(WsReport {
                 size: messages.size,
@@ -399,7 +405,11 @@ fn report(
         errors: seen.errors.clone(),
         wrong_answers: seen.wrong_answers.clone(),
         unsolicited: seen.unsolicited.clone(),
-        requests: RequestReport::all(&seen.by_request),
+        // A stream from the command line is the only kind of request, and has no name.
+        requests: match args.file.is_none() && args.replay.is_none() && seen.streams.any() {
+            true => Vec::new(),
+            false => RequestReport::all(&seen.by_request),
+        },
         sessions: SessionReport::all(&seen.by_session),
         generators: seen.by_host.iter().map(HostReport::from).collect(),
         used_up: used_up(plan, seen, interrupted),

@@ -75,11 +75,18 @@ fn http3(args: &Serve, contract: Contract, listen: SocketAddr) -> Result<Command
 fn clockwork(args: &Serve, listen: SocketAddr) -> Result<CommandEnd> {
     let options = clockwork::Options {
         listen,
-        contract: args.contract,
+        contract: match args.events {
+            Some(_) => Contract::HttpEcho,
+            None => args.contract,
+        },
         script: clockwork::ReplyScript {
             delay: args.delay,
             stall: args.stall,
             queue: args.queue,
+            events: args.events.map(|number| clockwork::EventScript {
+                number,
+                gap: args.gap,
+            }),
             seed: args.seed,
         },
         message: args.message,
@@ -92,7 +99,7 @@ fn clockwork(args: &Serve, listen: SocketAddr) -> Result<CommandEnd> {
     let server = clockwork::ClockworkServer::bind(&options).into_diagnostic()?;
     eprintln!(
         "serving {} by clockwork on {}",
-        args.contract,
+        options.contract,
         server.local_addr()
     );
     let stop = clockwork::stop_on_signals().into_diagnostic()?;

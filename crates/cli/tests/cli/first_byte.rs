@@ -147,5 +147,5 @@ fn a_duel_and_a_capacity_know_first_bytes() {
     let quick = ["--starts", "1", "-d", "200ms", "--max-time", "3s", "--json"];
     let report = place.prony(&[&capacity[..], &quick].concat()).json();
     let limit = &report["limits"]["latency"][0];
-    assert_eq!(limit["first_byte"], true, "{report:#}");
+    assert_eq!(limit["of"], "ttfb", "{report:#}");
 }

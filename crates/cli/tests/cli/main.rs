@@ -54,6 +54,7 @@ mod services;
 mod sessions;
 mod setup;
 mod sharing;
+mod streams;
 mod support;
 mod terminal;
 mod tls;

@@ -21,6 +21,7 @@ pub(super) struct KeptWindow {
     p99: Option<NonZeroU64>,
     work: Nanos,
     outstanding: u64,
+    events: u64,
 }
 
 impl KeptWindow {
@@ -42,6 +43,7 @@ impl KeptWindow {
             p99: at(0.99),
             work: slice.work,
             outstanding: slice.outstanding,
+            events: slice.events,
         }
     }
 
@@ -62,6 +64,7 @@ impl KeptWindow {
             p99_ns: self.p99.map(NonZeroU64::get),
             generator_cpu_ns: Some(self.work),
             outstanding: self.outstanding,
+            events: self.events,
             ..Window::empty(self.index, begun, self.length)
         };
         window.placed(begun, span)

@@ -29,6 +29,9 @@ pub trait InFlight<T>: Default {
     /// The place of a request; None when it is not in flight. Of those that are answered in order, the oldest.
     fn place(&self, token: T) -> Option<usize>;
 
+    /// All of them with their places, the one that was sent first before the others.
+    fn all(&self, capacity: usize) -> impl Iterator<Item = (T, usize)>;
+
     /// Adds a request, of which there are fewer than `capacity`. Gives its token and its place.
     fn put(&mut self, capacity: usize) -> (T, usize);
 
@@ -64,6 +67,10 @@ impl InFlight<Fifo> for Ring {
 
     fn place(&self, _: Fifo) -> Option<usize> {
         (self.len > 0).then_some(self.first as usize)
+    }
+
+    fn all(&self, capacity: usize) -> impl Iterator<Item = (Fifo, usize)> {
+        (self.first..self.first + self.len).map(move |at| (Fifo, at as usize % capacity))
     }
 
     #[inline]
@@ -138,6 +145,11 @@ impl InFlight<Tag> for Tags {
         place.taken.then(|| tag.index())
     }
 
+    fn all(&self, _: usize) -> impl Iterator<Item = (Tag, usize)> {
+        let after = |at: &u32| self.places[*at as usize].after;
+        std::iter::successors(self.first, after).map(|at| (Tag(at), at as usize))
+    }
+
     fn put(&mut self, capacity: usize) -> (Tag, usize) {
         debug_assert!((self.len as usize) < capacity);
         let at = self.free.pop().unwrap_or_else(|| {
@@ -207,6 +219,7 @@ mod tests {
             prop_assert_eq!(it.len() as usize, list.len());
             prop_assert_eq!(it.is_empty(), list.is_empty());
             prop_assert_eq!(it.oldest(), list.first().copied());
+            prop_assert_eq!(it.all(capacity).collect::<Vec<_>>(), list.clone());
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ pub mod chunked;
 mod difference;
 mod echo;
 pub mod encoding;
+mod event_stream;
 mod expect;
 pub mod grpc;
 pub mod h2;
@@ -22,6 +23,7 @@ pub mod ws;
 
 pub use difference::Difference;
 pub use echo::Echo;
+pub use event_stream::{EventFormat, EventReader, EventStream, StreamNews};
 pub use expect::{Expect, Mismatch};
 pub use http::{
     AnswerProgress, Http, HttpExchange, HttpReader, HttpRequest, HttpState, Keep, Limits,
@@ -197,6 +199,12 @@ pub trait Events<T> {
     /// The first byte of a body has come, and the rest has not. Once for an answer; also where the rest comes at the same time.
     fn begun(&mut self, _token: T) {}
 
+    /// Events of an answer that is a stream have come together.
+    fn streamed(&mut self, _token: T, _events: u32) {}
+
+    /// A stream has said that it is over: its answer ends now, whenever the server ends it.
+    fn over(&mut self, _token: T) {}
+
     /// A request has been answered. Its token is free for another one.
     /// Says how it was booked.
     fn answered(&mut self, token: T, answer: Answer) -> Booked;
@@ -305,6 +313,30 @@ pub trait Session {
         _slot: u32,
         _token: Self::Token,
         _out: &mut Vec<u8>,
+    ) -> bool {
+        false
+    }
+
+    /// May answers be streams of events? Constant while a load runs.
+    fn streams(&self) -> bool {
+        false
+    }
+
+    /// How long this side listens to the answer of a request in flight, in nanoseconds since it was sent, if it is a stream
+    /// that this side ends.
+    fn listens(&self, _conn: &Self::Conn, _token: Self::Token) -> Option<Nanos> {
+        None
+    }
+
+    /// Ends a stream that is an answer, and reports it as answered. What is appended to `out` is sent. False: the answer is no
+    /// stream, or has not begun, and nothing changes.
+    fn hang_up(
+        &mut self,
+        _conn: &mut Self::Conn,
+        _slot: u32,
+        _token: Self::Token,
+        _out: &mut Vec<u8>,
+        _events: &mut impl Events<Self::Token>,
     ) -> bool {
         false
     }

@@ -6,6 +6,10 @@ pub(super) struct RecordedEvents<T> {
     pub(super) ready: u32,
     pub(super) answered: Vec<(T, Answer)>,
     pub(super) closing: bool,
+    /// Events of streams, as they were told together.
+    pub(super) events: Vec<u32>,
+    /// A stream has said that it is over.
+    pub(super) over: bool,
 }
 
 impl<T> Default for RecordedEvents<T> {
@@ -14,6 +18,8 @@ impl<T> Default for RecordedEvents<T> {
             ready: 0,
             answered: Vec::new(),
             closing: false,
+            events: Vec::new(),
+            over: false,
         }
     }
 }
@@ -30,6 +36,14 @@ impl<T> RecordedEvents<T> {
 impl<T> Events<T> for RecordedEvents<T> {
     fn ready(&mut self) {
         self.ready += 1;
+    }
+
+    fn streamed(&mut self, _: T, events: u32) {
+        self.events.push(events);
+    }
+
+    fn over(&mut self, _: T) {
+        self.over = true;
     }
 
     fn answered(&mut self, token: T, answer: Answer) -> Booked {

@@ -227,7 +227,7 @@ impl Agent {
             0 => recorder.failure(it.sent, it.at, RequestFailure::Timeout, SECOND, true),
             1 => recorder.failure(it.sent, it.at, RequestFailure::Read, SECOND, false),
             2 => recorder.error(IoActivity::Reading, Cause::Other("reset".into())),
-            3 => recorder.unfinished(it.sent, it.at),
+            3 => recorder.unfinished(it.sent, None, it.at),
             _ => {
                 recorder.answer(it.sent, it.at, &OK);
             }
@@ -335,6 +335,7 @@ fn what_failed_is_served_but_is_no_answer() {
             due: 150,
             sent: 150,
         },
+        None,
         250,
     );
     it.unfinished(
@@ -342,6 +343,7 @@ fn what_failed_is_served_but_is_no_answer() {
             due: 150,
             sent: Nanos::MAX,
         },
+        None,
         250,
     );
     let finished = it.record.outcomes.finished() as f64;
@@ -402,5 +404,114 @@ fn a_server_has_stopped_only_when_not_a_byte_came() {
         it.failure(late, 300, failure, 150, silent);
         assert_eq!(it.record.outcomes.unanswered_at_end, 1);
         assert_eq!(it.record.outcomes.stopped(), stopped, "{failure:?}");
+    }
+}
+
+fn parts(first: Nanos, last: Nanos, events: u32) -> AnswerParts {
+    AnswerParts {
+        first,
+        last,
+        events,
+        ..AnswerParts::default()
+    }
+}
+
+#[test]
+fn gaps_belong_to_the_measurement_in_which_they_begin() {
+    let request = RequestTimes { due: 90, sent: 90 };
+    let mut it = recorder(100, 200);
+    it.streamed((request, AnswerParts::default()), 95, 1);
+    // It was due before.
+    assert_eq!(it.record.times.first_event.len(), 0);
+    it.streamed((request, parts(95, 95, 1)), 120, 1);
+    assert_eq!(it.record.times.gap.len(), 0);
+    it.streamed((request, parts(95, 120, 2)), 150, 3);
+    // A gap, and two events that came with the one that ended it.
+    assert_eq!(
+        (it.record.times.gap.len(), it.record.times.gap.max()),
+        (3, 30)
+    );
+    it.streamed((request, parts(95, 150, 5)), 260, 1);
+    assert_eq!(
+        (it.record.times.gap.len(), it.record.times.gap.max()),
+        (4, 110)
+    );
+    it.streamed((request, parts(95, 260, 6)), 300, 1);
+    assert_eq!(it.record.times.gap.len(), 4);
+    assert_eq!(it.record.streams.events, 4);
+}
+
+#[test]
+fn a_gap_that_does_not_end_counts_as_long_as_it_was() {
+    let request = RequestTimes {
+        due: 110,
+        sent: 110,
+    };
+    let heard = |longest_gap| AnswerParts {
+        longest_gap,
+        ..parts(120, 150, 3)
+    };
+    for (end, gaps, longest) in [
+        (StreamEnd::Silent, 1, 40),
+        (StreamEnd::Open, 1, 40),
+        (StreamEnd::Whole, 0, 25),
+        (StreamEnd::Broken, 0, 25),
+    ] {
+        let mut it = recorder(100, 200);
+        it.stream_ended((request, heard(25)), 190, end);
+        assert_eq!(it.record.times.gap.len(), gaps, "{end:?}");
+        assert_eq!(it.record.times.longest_gap.max(), longest, "{end:?}");
+        let streams = it.record.streams;
+        let whole = u64::from(end == StreamEnd::Whole);
+        assert_eq!((streams.ended, streams.events_of_ended), (whole, 3 * whole));
+        assert_eq!(streams.open, u64::from(end == StreamEnd::Open));
+    }
+}
+
+#[test]
+fn streams_without_an_end_are_waited_for_until_they_are_heard_again() {
+    let request = RequestTimes {
+        due: 110,
+        sent: 110,
+    };
+    let mut it = recorder(100, 200);
+    it.streamed((request, parts(120, 150, 2)), 210, 1);
+    assert_eq!(it.heard_out(), 1);
+    it.streamed((request, parts(120, 210, 3)), 220, 1);
+    assert_eq!(it.heard_out(), 1);
+    it.unfinished(request, Some(parts(120, 220, 4)), 230);
+    assert_eq!(it.heard_out(), 0);
+    // How long it would have lasted is not known.
+    assert_eq!(it.record.times.response.len(), 0);
+    assert_eq!(it.record.times.send_delay.len(), 1);
+    // Where others end, it lasts for so long at least.
+    it.stream_ended((request, parts(120, 150, 2)), 160, StreamEnd::Whole);
+    assert_eq!((it.longest_stream(), it.heard_out()), (50, 0));
+    it.unfinished(request, Some(parts(120, 220, 4)), 230);
+    assert_eq!(it.record.times.response.max(), 120);
+}
+
+#[test]
+fn a_good_answer_keeps_every_limit() {
+    let request = RequestTimes {
+        due: 100,
+        sent: 110,
+    };
+    let mut it = recorder(100, 1_000);
+    it.slo = Some("ttft < 50ns, gap < 30ns, tpot < 20ns".parse().unwrap());
+    let heard = |first, last, events, longest_gap| AnswerParts {
+        longest_gap,
+        ..parts(first, last, events)
+    };
+    for (parts, good) in [
+        (heard(150, 210, 4, 30), 1),
+        (heard(151, 210, 4, 30), 0),
+        (heard(150, 210, 4, 31), 0),
+        (heard(150, 214, 4, 30), 0),
+        (heard(150, 150, 1, 0), 1),
+    ] {
+        it.record.good = 0;
+        it.judge(request, 900, Some(parts));
+        assert_eq!(it.record.good, good, "{parts:?}");
     }
 }

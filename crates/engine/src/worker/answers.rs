@@ -8,7 +8,7 @@ use super::tracer::Tracer;
 use crate::clock::{self, Nanos};
 use crate::load_error::{Cause, IoActivity};
 use crate::protocol::{Answer, Booked, Ending, Events, Fault, InFlight, Mismatch, Session, Token};
-use crate::recorder::{Recorder, RequestFailure, RequestTimes};
+use crate::recorder::{Recorder, RequestFailure, RequestTimes, StreamEnd};
 use crate::schedule::Schedule;
 use crate::transport::{Handler, Outgoing, Slot};
 use std::io;
@@ -18,7 +18,13 @@ impl<S: Schedule, P: Session, O: Outgoing> Handler<O> for Worker<'_, S, P> {
         if let Err(error) = result {
             return self.not_connected(out, slot, &error, at);
         }
-        self.connections[slot as usize].flow.begin(at);
+        let share = match self.keepalive {
+            true => f64::from(slot + 1) / self.connections.len() as f64,
+            false => 1.0,
+        };
+        let flow = &mut self.connections[slot as usize].flow;
+        flow.begin(at);
+        flow.limit(self.calls, self.lifetime, share, at);
         let (news, ()) = self.ask(slot, at, |session, conn, unsent, events| {
             session.opened(conn, slot, unsent, events);
         });
@@ -98,8 +104,9 @@ impl<T: Token> Booking<'_, T> {
     /// Puts a request, with its due time, back into the connection's backlog.
     #[cold]
     fn put_back(&mut self, token: T) {
-        let (request, _) = self.flow.take(token, self.times, self.at);
+        let (request, parts) = self.flow.take(token, self.times, self.at);
         *self.in_flight -= 1;
+        self.recorder.taken(parts);
         self.backlog.put_back(request.due);
         *self.waiting += 1;
     }
@@ -127,16 +134,42 @@ impl<T: Token> Events<T> for Booking<'_, T> {
         self.flow.begin_answer(token, self.times, self.at);
     }
 
+    fn streamed(&mut self, token: T, events: u32) {
+        if let Some((request, before)) = self.flow.hear(token, self.times, self.at, events) {
+            let at = request.answered(self.at);
+            self.recorder.streamed((request, before), at, events);
+        }
+    }
+
+    fn over(&mut self, token: T) {
+        self.flow.over(token, self.times, self.at);
+    }
+
     #[inline]
     fn answered(&mut self, token: T, answer: Answer) -> Booked {
-        let (request, first) = self.flow.take(token, self.times, self.at);
-        let at = request.answered(self.at);
+        let (request, parts) = self.flow.take(token, self.times, self.at);
+        let at = match &parts {
+            // A stream that has said so was over then.
+            Some(parts) if parts.over > 0 => parts.over,
+            _ => request.answered(self.at),
+        };
         *self.in_flight -= 1;
         self.flow.useful = true;
         self.flow.left_out = 0;
         let counted = self.recorder.answer(request, at, &answer);
-        if let (Some(first), None) = (first, &answer.wrong) {
-            self.recorder.in_parts(request, first, at - request.due);
+        if self.recorder.slo.is_some() && counted && answer.wrong.is_none() {
+            self.recorder.judge(request, at, parts);
+        }
+        if let Some(parts) = parts {
+            let end = match answer.wrong {
+                None => StreamEnd::Whole,
+                Some(_) => StreamEnd::Broken,
+            };
+            if end == StreamEnd::Whole {
+                let response = Some(at - request.due);
+                self.recorder.first_byte((request, parts), at, response);
+            }
+            self.recorder.stream_ended((request, parts), at, end);
         }
         self.flow.answers += u64::from(counted);
         if let Some(tracer) = self.tracer {
@@ -271,6 +304,23 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         }
     }
 
+    /// Ends a stream that is the answer to a request. False: it is none.
+    #[cold]
+    pub(super) fn hang_up<O: Outgoing>(
+        &mut self,
+        out: &mut O,
+        slot: Slot,
+        token: P::Token,
+        at: Nanos,
+    ) -> bool {
+        let mut done = false;
+        self.hear(out, slot, at, &[], |session, conn, unsent, events| {
+            done = session.hang_up(conn, slot, token, unsent, events);
+            Ok(())
+        });
+        done
+    }
+
     /// The time has come at which a connection wanted to be woken.
     #[cold]
     pub(super) fn woken<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
@@ -350,9 +400,13 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         };
         let times = &self.times[index * self.pipeline..][..self.pipeline];
         let flow = &mut self.connections[index].flow;
-        flow.take(token, times, at);
+        let (_, parts) = flow.take(token, times, at);
         self.in_flight -= 1;
         let done = request.answered(at);
+        if let Some(parts) = parts {
+            let end = StreamEnd::Broken;
+            self.recorder.stream_ended((request, parts), done, end);
+        }
         flow.answers += u64::from(self.recorder.counted(request, done));
         let answer = Answer {
             status: 0,

@@ -3,7 +3,7 @@
 use super::backlog::Backlog;
 use crate::clock::Nanos;
 use crate::protocol::{InFlight, Session, Token};
-use crate::recorder::RequestTimes;
+use crate::recorder::{AnswerParts, RequestTimes};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
@@ -41,10 +41,17 @@ pub(super) struct Flow<T: Token> {
     pub(super) answers: u64,
     /// Requests sent since the connection was opened; counted only where that closes it.
     pub(super) calls: u32,
+    /// How many it is for, and until when.
+    pub(super) limit: u32,
+    pub(super) expires: Nanos,
+    /// It has been opened before.
+    reopened: bool,
     /// How many answers have come in part.
     begun: u32,
-    /// When their first bytes came, by place; 0 for the others. Empty until there is one.
-    firsts: Vec<Nanos>,
+    /// How many of them are streams of which an event has come.
+    pub(super) streams: u32,
+    /// The parts that have come of them, by place. Empty until there is one.
+    parts: Vec<AnswerParts>,
 }
 
 impl<P: Session> Connection<P> {
@@ -60,8 +67,12 @@ impl<P: Session> Connection<P> {
                 left_out: 0,
                 answers: 0,
                 calls: 0,
+                limit: u32::MAX,
+                expires: Nanos::MAX,
+                reopened: false,
                 begun: 0,
-                firsts: Vec::new(),
+                streams: 0,
+                parts: Vec::new(),
             },
             backlog: Backlog::default(),
         }
@@ -77,6 +88,29 @@ impl<T: Token> Flow<T> {
         self.calls = 0;
     }
 
+    /// The connection, which has just been made, is for so many requests, and for so long. The first in a place, at this share
+    /// of all places, is for less, so that connections do not all end together.
+    pub(super) fn limit(&mut self, calls: u32, lifetime: Nanos, share: f64, at: Nanos) {
+        let part = match std::mem::replace(&mut self.reopened, true) {
+            true => 1.0,
+            false => share,
+        };
+        let of = |whole: f64| (whole * part).ceil();
+        self.limit = match calls {
+            u32::MAX => u32::MAX,
+            calls => (of(f64::from(calls)) as u32).max(1),
+        };
+        self.expires = match lifetime {
+            Nanos::MAX => Nanos::MAX,
+            lifetime => at.saturating_add(of(lifetime as f64) as Nanos),
+        };
+    }
+
+    /// The connection takes no more requests.
+    pub(super) fn expire(&mut self) {
+        self.limit = self.calls;
+    }
+
     /// The oldest request in flight.
     #[inline]
     pub(super) fn oldest(&self, times: &[RequestTimes]) -> Option<(T, RequestTimes)> {
@@ -84,42 +118,85 @@ impl<T: Token> Flow<T> {
         Some((token, times[place]))
     }
 
-    /// The first byte of an answer has come at `at`.
-    pub(super) fn begin_answer(&mut self, token: T, times: &[RequestTimes], at: Nanos) {
-        let Some(place) = self.in_flight.place(token) else {
-            return;
-        };
-        if self.firsts.is_empty() {
-            self.firsts = vec![0; times.len()];
+    /// The parts of an answer, of which something has come.
+    fn parts(&mut self, place: usize, places: usize) -> &mut AnswerParts {
+        if self.parts.is_empty() {
+            self.parts = vec![AnswerParts::default(); places];
         }
-        self.firsts[place] = at.max(times[place].sent);
-        self.begun += 1;
+        let parts = &mut self.parts[place];
+        self.begun += u32::from(parts.is_empty());
+        parts
     }
 
-    /// Takes out a request in flight, which has ended at `at`. Gives also when the first byte of its answer came, if that was
-    /// before the last.
+    /// The first byte of an answer has come at `at`.
+    pub(super) fn begin_answer(&mut self, token: T, times: &[RequestTimes], at: Nanos) {
+        if let Some(place) = self.in_flight.place(token) {
+            self.parts(place, times.len()).first_byte = at.max(times[place].sent);
+        }
+    }
+
+    /// Takes events of an answer that have come together at `at`. Gives its request, and its parts before that.
+    pub(super) fn hear(
+        &mut self,
+        token: T,
+        times: &[RequestTimes],
+        at: Nanos,
+        events: u32,
+    ) -> Option<(RequestTimes, AnswerParts)> {
+        let place = self.in_flight.place(token)?;
+        let request = times[place];
+        let parts = self.parts(place, times.len());
+        let before = *parts;
+        parts.hear(at.max(request.sent), events);
+        self.streams += u32::from(before.events == 0);
+        Some((request, before))
+    }
+
+    /// A stream has said that it is over.
+    pub(super) fn over(&mut self, token: T, times: &[RequestTimes], at: Nanos) {
+        if let Some(place) = self.in_flight.place(token) {
+            self.parts(place, times.len()).over = at.max(times[place].sent);
+        }
+    }
+
+    /// Takes out a request in flight, which has ended at `at`. Gives also what has come of its answer before.
     #[inline]
     pub(super) fn take(
         &mut self,
         token: T,
         times: &[RequestTimes],
         at: Nanos,
-    ) -> (RequestTimes, Option<Nanos>) {
+    ) -> (RequestTimes, Option<AnswerParts>) {
         if self.in_flight.len() as usize == times.len() {
             self.free = at;
         }
         let place = self.in_flight.take(token, times.len());
-        let first = match self.begun {
+        let parts = match self.begun {
             0 => None,
-            _ => self.take_first(place).filter(|&first| first < at),
+            _ => self.take_parts(place),
         };
-        (times[place], first)
+        (times[place], parts)
     }
 
-    fn take_first(&mut self, place: usize) -> Option<Nanos> {
-        let first = std::mem::take(&mut self.firsts[place]);
-        self.begun -= u32::from(first > 0);
-        (first > 0).then_some(first)
+    fn take_parts(&mut self, place: usize) -> Option<AnswerParts> {
+        let parts = std::mem::take(&mut self.parts[place]);
+        if parts.is_empty() {
+            return None;
+        }
+        self.begun -= 1;
+        self.streams -= u32::from(parts.events > 0);
+        Some(parts)
+    }
+
+    /// The requests in flight, the oldest first, with their times and with what has come of their answers.
+    pub(super) fn all(
+        &self,
+        times: &[RequestTimes],
+    ) -> impl Iterator<Item = (T, RequestTimes, AnswerParts)> {
+        let parts = |place: usize| self.parts.get(place).copied().unwrap_or_default();
+        self.in_flight
+            .all(times.len())
+            .map(move |(token, place)| (token, times[place], parts(place)))
     }
 
     /// Adds a request that was sent.

@@ -4,8 +4,8 @@ use super::connection::Link;
 use super::{Event, Worker};
 use crate::clock::{self, Nanos};
 use crate::load_error::{Cause, IoActivity};
-use crate::protocol::{AnswerProgress, Booked, Ending, Session};
-use crate::recorder::{Recorder, RequestFailure, RequestTimes};
+use crate::protocol::{AnswerProgress, Booked, Ending, InFlight, Session};
+use crate::recorder::{Recorder, RequestFailure, RequestTimes, StreamEnd};
 use crate::schedule::Schedule;
 use crate::transport::{Outgoing, Slot};
 use std::io;
@@ -49,6 +49,8 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         self.recorder.record.unsolicited = connect.unsolicited;
         self.recorder.record.outcomes.unsolicited = connect.outcomes.unsolicited;
         self.recorder.numbered = self.numbered;
+        self.recorder.streams = self.protocol.streams();
+        self.recorder.slo = self.slo;
         (self.recorder.from, self.recorder.until) = self.control.measured_after(start);
         if S::CLOSED {
             self.parking.begin(start);
@@ -150,15 +152,26 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
     fn fail(&mut self, slot: Slot, token: P::Token, at: Nanos, failure: RequestFailure) {
         let index = slot as usize;
         let times = &self.times[index * self.pipeline..][..self.pipeline];
-        let (request, first) = self.connections[index].flow.take(token, times, at);
+        let (request, parts) = self.connections[index].flow.take(token, times, at);
         self.in_flight -= 1;
         let silent = failure == RequestFailure::Timeout && !self.has_come(index, token);
         self.recorder
             .failure(request, at, failure, self.timeout, silent);
-        if let (Some(first), RequestFailure::Timeout) = (first, failure) {
+        let timed_out = failure == RequestFailure::Timeout;
+        if let Some(parts) = parts {
             let waited = request.sent.saturating_sub(request.due);
-            let response = waited + self.timeout;
-            self.recorder.in_parts(request, first, response);
+            let end = match timed_out {
+                true => StreamEnd::Silent,
+                false => StreamEnd::Broken,
+            };
+            if timed_out {
+                let response = Some(waited + self.timeout);
+                self.recorder.first_byte((request, parts), at, response);
+            }
+            self.recorder.stream_ended((request, parts), at, end);
+        }
+        if timed_out && self.recorder.streams && parts.is_none_or(|parts| parts.events == 0) {
+            self.recorder.eventless(request, at);
         }
         let (ending, end) = match failure {
             RequestFailure::Timeout => (Ending::Timeout, request.sent.saturating_add(self.timeout)),
@@ -328,7 +341,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         }
         let n = self.connections.len() as u32;
         let chunks = Nanos::from(n.div_ceil(SWEEP));
-        self.next_sweep = now + (self.timeout / SWEEPS / chunks).max(100_000);
+        self.next_sweep = now + (self.patience / SWEEPS / chunks).max(100_000);
         for _ in 0..SWEEP.min(n) {
             let slot = self.swept;
             self.swept = if slot + 1 == n { 0 } else { slot + 1 };
@@ -346,6 +359,13 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
                     };
                     self.not_connected(out, slot, &error, now);
                 }
+                Link::Open if self.expired(index, now) => {
+                    self.say_last(out, slot);
+                    self.lose(out, slot, now, RequestFailure::Read, None);
+                }
+                Link::Open | Link::Draining if self.connections[index].flow.streams > 0 => {
+                    self.sweep_streams(out, slot, now);
+                }
                 Link::Open | Link::Draining
                     if self.overdue(index, now) && self.give_up(out, slot, now) =>
                 {
@@ -356,11 +376,52 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         }
     }
 
-    /// Has the oldest request in flight on a connection taken too long by `at`?
+    /// Has a connection lasted for long enough that has nothing in flight?
+    fn expired(&self, index: usize, now: Nanos) -> bool {
+        let flow = &self.connections[index].flow;
+        now >= flow.expires && flow.in_flight.is_empty()
+    }
+
+    /// Ends what is to be ended of a connection with streams: those that this side has listened to for long enough, those that
+    /// have said that they are over, and those that have been silent for too long.
+    #[cold]
+    fn sweep_streams<O: Outgoing>(&mut self, out: &mut O, slot: Slot, now: Nanos) {
+        let index = slot as usize;
+        let times = &self.times[index * self.pipeline..][..self.pipeline];
+        let all: Vec<_> = self.connections[index].flow.all(times).collect();
+        for (token, request, parts) in all {
+            let connection = &mut self.connections[index];
+            if !matches!(connection.link, Link::Open | Link::Draining) {
+                return;
+            }
+            let listens = self.protocol.listens(&connection.proto, token);
+            let long = listens.is_some_and(|time| now.saturating_sub(request.sent) >= time);
+            let silent = now.saturating_sub(parts.last.max(request.sent)) >= self.timeout;
+            let over = parts.over > 0 && silent;
+            if (long || over) && self.hang_up(out, slot, token, now) {
+                continue;
+            }
+            if silent {
+                self.how_far(index, token);
+                let proto = &mut self.connections[index].proto;
+                if !self.protocol.cancel(proto, slot, token, &mut self.unsent) {
+                    return self.lose(out, slot, now, RequestFailure::Timeout, None);
+                }
+                self.fail(slot, token, now, RequestFailure::Timeout);
+                self.go_on(out, slot, now);
+            }
+        }
+    }
+
+    /// Has the oldest request in flight on a connection taken too long by `at`? One with streams is looked after by
+    /// [`sweep_streams`](Self::sweep_streams).
     #[inline]
     pub(super) fn overdue(&self, index: usize, at: Nanos) -> bool {
-        self.oldest(index)
-            .is_some_and(|(_, request)| at.saturating_sub(request.sent) >= self.timeout)
+        let flow = &self.connections[index].flow;
+        flow.streams == 0
+            && self
+                .oldest(index)
+                .is_some_and(|(_, request)| at.saturating_sub(request.sent) >= self.timeout)
     }
 
     /// Gives up what has taken too long on an open connection: single requests when the session

@@ -25,7 +25,7 @@ use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
 use connection::{Connection, Link};
 use links::SET_UP_PACE;
 use parking::Parking;
-use prony_record::{ByRequest, BySession, Grpc, Pool, Quic, Tls};
+use prony_record::{ByRequest, BySession, Grpc, Pool, Quic, Slo, Tls};
 use rest::Alarms;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -115,9 +115,14 @@ pub(crate) struct Worker<'a, S, P: Session> {
     keepalive: bool,
     /// Connections are closed after a number of requests.
     closes: bool,
-    /// How many requests a connection is for.
+    /// How many requests a connection is for, and for how long.
     calls: u32,
+    lifetime: Nanos,
     timeout: Nanos,
+    /// Limits of a good answer.
+    slo: Option<Slo>,
+    /// The shortest time after which something is given up, or ended.
+    patience: Nanos,
     /// Before a connection is tried again that brought no answer.
     retry: Nanos,
     window: Nanos,
@@ -188,6 +193,8 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         let n = share.connections();
         let (workers, worker) = (u64::from(share.workers), u64::from(share.worker));
         let timeout = clock::nanos(plan.load.timeout.0);
+        let lifetime = plan.load.connection_lifetime;
+        let lifetime = lifetime.map_or(Nanos::MAX, |time| clock::nanos(time.0));
         let quota = plan.requests().map_or(u64::MAX, |total| {
             total / workers + u64::from(worker < total % workers)
         });
@@ -207,12 +214,22 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             unsent: Vec::new(),
             pipeline: plan.load.pipeline as usize,
             keepalive: plan.load.keepalive,
-            closes: !plan.load.keepalive || plan.load.requests_per_connection.is_some(),
+            closes: !plan.load.keepalive
+                || plan.load.requests_per_connection.is_some()
+                || plan.load.connection_lifetime.is_some(),
             calls: match (plan.load.keepalive, plan.load.requests_per_connection) {
                 (false, _) => plan.load.calls,
                 (true, most) => most.unwrap_or(u32::MAX),
             },
+            lifetime,
             timeout,
+            slo: plan.load.slo,
+            patience: plan
+                .dialogue
+                .listens()
+                .unwrap_or(timeout)
+                .min(timeout)
+                .min(lifetime),
             retry: plan.retry,
             window: clock::nanos(plan.load.window.0),
             quota,
@@ -401,8 +418,14 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         let resting =
             self.protocol.rests() && !self.keepalive && now < until && self.rests.next().is_some();
         let quiet = self.in_flight == 0 && self.waiting == 0 && !resting;
-        let patience = if stopped { LAST_CALL } else { self.timeout };
-        nothing_due && (quiet || now >= until.saturating_add(patience))
+        let patience = match stopped {
+            true => LAST_CALL,
+            false => self.timeout.saturating_add(self.recorder.longest_stream()),
+        };
+        // Streams without an end are not waited for, once the gaps are known that had begun.
+        let heard = self.in_flight == self.recorder.heard_out();
+        let endless = heard && self.in_flight > 0 && self.waiting == 0;
+        nothing_due && (quiet || endless || now >= until.saturating_add(patience))
     }
 
     /// How long the transport may sleep.
@@ -464,12 +487,8 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         for (index, connection) in self.connections.iter_mut().enumerate() {
             let times = &self.times[index * self.pipeline..][..self.pipeline];
             while let Some((token, request)) = connection.flow.oldest(times) {
-                let (_, first) = connection.flow.take(token, times, now);
-                self.recorder.unfinished(request, now);
-                if let Some(first) = first {
-                    let response = now - request.due;
-                    self.recorder.in_parts(request, first, response);
-                }
+                let (_, parts) = connection.flow.take(token, times, now);
+                self.recorder.unfinished(request, parts, now);
                 let booked = self.recorder.booked(request, now);
                 let proto = &mut connection.proto;
                 self.protocol
@@ -481,6 +500,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
                         due,
                         sent: Nanos::MAX,
                     },
+                    None,
                     now,
                 );
             }
@@ -491,6 +511,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
                     due,
                     sent: Nanos::MAX,
                 },
+                None,
                 now,
             );
         }

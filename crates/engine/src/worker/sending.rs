@@ -80,6 +80,10 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         if (begun && !flow.in_flight.is_empty()) || nothing {
             return;
         }
+        if self.closes && at >= flow.expires {
+            self.connections[index].flow.expire();
+            return;
+        }
         let sent = if S::CLOSED { at } else { clock::now() };
         for _ in 0..most {
             if !self.has_room(index) {
@@ -113,7 +117,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
     pub(super) fn has_room(&self, index: usize) -> bool {
         let Connection { proto, flow, .. } = &self.connections[index];
         (flow.in_flight.len() as usize) < self.pipeline
-            && flow.calls < self.calls
+            && flow.calls < flow.limit
             && self.protocol.accepts(proto)
     }
 
@@ -191,6 +195,8 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         self.closes
             && flow.calls > 0
             && flow.in_flight.is_empty()
-            && (flow.calls == self.calls || (!self.keepalive && at >= self.recorder.until))
+            && (flow.calls >= flow.limit
+                || at >= flow.expires
+                || (!self.keepalive && at >= self.recorder.until))
     }
 }

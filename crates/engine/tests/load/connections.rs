@@ -218,3 +218,36 @@ fn two_thousand_connections_at_once() {
         }
     }
 }
+
+/// Connections end after so many requests or so long, and nothing is lost by it; the first ones end one after the other.
+#[test]
+fn connections_have_a_life() {
+    let server = Server::tcp(answer(LENGTH));
+    for kind in transports() {
+        for arrival in [CLOSED, CONSTANT] {
+            let plan = |requests, connections| {
+                plan(&server.target, http(), connections, kind)
+                    .due(arrival)
+                    .ends_after(requests)
+            };
+            let many = plan(200, 4).with(|plan| plan.load.requests_per_connection = Some(10));
+            let seen = until_done(&many);
+            flawless(&many, &seen);
+            // In an open loop a free connection may not be needed again.
+            assert!(seen.connected >= 20, "{}", seen.connected);
+            let millisecond = prony_record::Span(std::time::Duration::from_millis(1));
+            let brief = plan(2_000, 4).with(|plan| {
+                plan.load.connection_lifetime = Some(millisecond);
+                plan.load.rate = plan.load.rate.map(|_| 2_000.0);
+            });
+            let seen = until_done(&brief);
+            conserved(&brief, &seen);
+            assert_eq!(
+                seen.outcomes.ok, 2_000,
+                "{:?} {:?}",
+                seen.outcomes, seen.errors
+            );
+            assert!(seen.connected > 20, "{}", seen.connected);
+        }
+    }
+}

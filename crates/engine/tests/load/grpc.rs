@@ -376,6 +376,10 @@ fn messages_of_streams_are_counted() {
         let seen = until_done(&plan);
         assert_eq!(seen.outcomes.ok, N, "{:?}", seen.wrong_answers);
         assert_eq!(seen.grpc.as_ref().expect("gRPC is spoken").messages, 7 * N);
+        // They are the events of the streams.
+        let streams = seen.streams;
+        assert_eq!((streams.ended, streams.events_of_ended), (N, 7 * N));
+        assert!(!seen.times.first_event.is_empty() && !seen.times.gap.is_empty());
     }
 }
 

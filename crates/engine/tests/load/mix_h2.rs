@@ -109,6 +109,7 @@ fn request(name: &str, method: &str, path: Vec<Piece>) -> MixRequest {
         keepalive: true,
         weight: 1,
         expected: Expected::default(),
+        stream: None,
     }
 }
 

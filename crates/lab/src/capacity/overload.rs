@@ -4,7 +4,7 @@ use super::{CapacityError, CapacitySearch};
 use crate::event::Event;
 use crate::trial::MeasuredTrial;
 use prony_record::service::{LatencyLimit, Limits, Overload};
-use prony_record::{Nanos, Percentiles, Phase, SECOND, Times, Window};
+use prony_record::{Nanos, Percentiles, Phase, SECOND, Timed, Times, Window};
 use prony_verdict::capacity::{beyond, round};
 
 /// Name, in the notebook, of loads beyond the capacity. These and the loads that follow them show nothing about the
@@ -46,11 +46,12 @@ fn overload(
     let outcomes = &over.seen.outcomes;
     let finished = outcomes.finished().max(1) as f64;
     let response = &over.seen.times.response;
-    let (longest, of_first_byte) = limits.longest_ms();
+    let (longest, of) = limits.longest_ms();
     let in_time = |times: &Times| times.count_between(0, (longest * 1e6) as u64);
-    let within = match of_first_byte {
-        true => in_time(&over.seen.times.to_first_byte()),
-        false => in_time(response),
+    let within = match of {
+        // A stream is in time if all of its events are.
+        Timed::Gap => in_time(&over.seen.times.longest_gap),
+        of => in_time(&over.seen.times.timed(of)),
     };
     let seconds = over.seen.seconds().max(f64::MIN_POSITIVE);
     Overload {
@@ -78,7 +79,7 @@ fn recovered(limits: &Limits, windows: &[Window]) -> Option<Nanos> {
 }
 
 /// A window knows its median and its p99: a limit of the median or below is held against the first, and
-/// every other against the second. It does not know first bytes.
+/// every other against the second. It knows response times only.
 fn keeps(limits: &Limits, window: &Window) -> bool {
     let failed = window.wrong_answers + window.errors + window.timeouts;
     let all = window.verified_answers + failed;
@@ -89,7 +90,7 @@ fn keeps(limits: &Limits, window: &Window) -> bool {
         };
         seen.is_some_and(|ns| ns as f64 <= limit.within_ms * 1e6)
     };
-    let mut known = limits.latency.iter().filter(|limit| !limit.first_byte);
+    let mut known = limits.latency.iter().filter(|limit| limit.of.is_response());
     all > 0 && failed as f64 <= limits.errors * all as f64 && known.all(within)
 }
 
@@ -112,6 +113,7 @@ mod tests {
         Limits {
             latency: vec![limit(99.0, 10.0), limit(50.0, 2.0)],
             errors: 0.01,
+            good: None,
         }
     }
 

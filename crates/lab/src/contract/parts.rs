@@ -221,6 +221,7 @@ mod tests {
             keepalive: true,
             weight: 1,
             expected: prony_engine::protocol::mix::Expected::default(),
+            stream: None,
         };
         let field = vec![("accept-encoding".to_owned(), Vec::new())];
         let name = |headers| Contract::Arena.part_of(&request(headers)).map(|it| it.name);

@@ -6,6 +6,7 @@ pub mod from;
 mod names;
 pub mod replay;
 mod session;
+mod stream;
 mod table;
 mod template;
 pub mod verify;
@@ -25,6 +26,7 @@ use session::{SessionKeys, TakeKeys};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use stream::StreamKeys;
 use table::Tables;
 use template::{BodyFormat, TemplatePosition};
 use toml::Spanned;
@@ -103,6 +105,7 @@ struct RequestKeys {
     weight: Option<Spanned<u32>>,
     #[serde(default)]
     expect: ExpectKeys,
+    stream: Option<StreamKeys>,
     /// Only in a step of a session.
     #[serde(default)]
     take: BTreeMap<String, Spanned<TakeKeys>>,
@@ -362,6 +365,10 @@ impl RequestFileReader<'_> {
             keepalive: server.keepalive,
             weight,
             expected: self.expected(&keys.expect)?,
+            stream: match &keys.stream {
+                Some(keys) => Some(self.stream(keys)?),
+                None => None,
+            },
         })
     }
 }

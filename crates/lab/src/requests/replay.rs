@@ -186,6 +186,7 @@ fn request(name: String, method: &str, table: usize, server: &ServerFacts) -> Mi
         body: Vec::new(),
         keepalive: server.keepalive,
         weight: 1,
+        stream: None,
         expected: Expected::default(),
     }
 }

@@ -32,24 +32,24 @@ pub(super) fn charts(material: &Material) -> Vec<Chart> {
 }
 
 fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
-    let mut table = Table::new([
-        ("server", Align::Left),
-        ("p50", Align::Right),
-        ("p90", Align::Right),
-        ("p99", Align::Right),
-        ("p99.9", Align::Right),
-        ("max", Align::Right),
-        ("samples", Align::Right),
-        ("first byte p99", Align::Right),
-        ("service p99", Align::Right),
-        ("send delay p99", Align::Right),
-    ]);
+    let streams = cells
+        .iter()
+        .any(|&at| material.report.cells[at].latency.first_event.n > 0);
+    let events: &[_] = match streams {
+        true => &["first event p50", "first event p99", "gap p50", "gap p99"],
+        false => &[],
+    };
+    let times = ["p50", "p90", "p99", "p99.9", "max", "samples"];
+    let others = ["first byte p99", "service p99", "send delay p99"];
+    let names = times.iter().chain(&others).chain(events);
+    let columns = names.map(|&name| (name, Align::Right));
+    let mut table = Table::new([("server", Align::Left)].into_iter().chain(columns));
     let mut lines = Vec::new();
     for &at in cells {
         let cell = &material.report.cells[at];
         let label = cell.label();
         let response = &cell.latency.response;
-        table.row([
+        let mut row = vec![
             label.clone(),
             show::time_within(response.p50, response.intervals.p50),
             show::time_within(response.p90, response.intervals.p90),
@@ -60,7 +60,13 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
             show::time_or_dash(cell.latency.first_byte.p99),
             show::time_or_dash(cell.latency.service.p99),
             show::time_or_dash(cell.latency.send_delay.p99),
-        ]);
+        ];
+        if streams {
+            let (first, gap) = (&cell.latency.first_event, &cell.latency.gap);
+            let all = [first.p50, first.p99, gap.p50, gap.p99];
+            row.extend(all.map(show::time_or_dash));
+        }
+        table.row(row);
         let look = material.series.look(&label);
         lines.extend(line(
             &label,

@@ -10,9 +10,10 @@ use crate::scale::Scale;
 use crate::series::SeriesStyle;
 use prony_record::service::{CapacityBounds, LatencyLimit, Limits};
 use prony_record::times;
-use prony_record::{SECOND, Times};
+use prony_record::{SECOND, Timed, Times};
 use prony_report::show;
 use prony_verdict::capacity::{Judged, RateMeasurements, RateTrial, Tried, judge, known};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Percentiles that are drawn.
@@ -106,18 +107,24 @@ fn judged(limits: &Limits, part: &StoredTrial, rate: f64, response: &Times) -> O
     let measured = part.measured()?;
     let late = part.recording.histograms.of(times::Kind::Late).ok()?;
     let of = |kind| part.recording.histograms.of(kind).ok();
-    let first_byte = match limits.need_first_byte() {
-        true => {
-            let (first, parts) = (of(times::Kind::FirstByte)?, of(times::Kind::InParts)?);
-            times::to_first_byte(response, &first, &parts)
-        }
-        false => response.clone(),
-    };
+    let mut others: BTreeMap<Timed, Times> = BTreeMap::new();
+    for limit in &limits.latency {
+        let times = match limit.of {
+            Timed::Response => continue,
+            Timed::FirstByte => {
+                let (first, parts) = (of(times::Kind::FirstByte)?, of(times::Kind::InParts)?);
+                times::to_first_byte(response, &first, &parts)
+            }
+            Timed::FirstEvent => of(times::Kind::FirstEvent)?,
+            Timed::Gap => of(times::Kind::Gap)?,
+        };
+        others.insert(limit.of, times);
+    }
     let shown = RateMeasurements {
         rate,
         seconds: measured.durations.measured_ns as f64 / SECOND as f64,
-        response,
-        first_byte: &first_byte,
+        good: measured.good,
+        times: &|of| Cow::Borrowed(others.get(&of).unwrap_or(response)),
         late: &late,
         outcomes: &measured.outcomes,
         resources: &measured.resources,

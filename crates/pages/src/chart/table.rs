@@ -20,11 +20,12 @@ pub struct Table {
 
 impl Table {
     /// A table with these columns.
-    pub fn new<const N: usize>(columns: [(&str, Align); N]) -> Self {
+    pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, Align)>) -> Self {
+        let columns = columns.into_iter();
         Self {
             columns: columns
                 .map(|(name, align)| (name.to_owned(), align))
-                .to_vec(),
+                .collect(),
             rows: Vec::new(),
         }
     }

@@ -350,6 +350,22 @@ pub fn load_markdown(report: &LoadReport) -> String {
             show::time_within(first.p99, first.intervals.p99),
         );
     }
+    if let Some(events) = &report.events {
+        let (first, gap) = (&report.latency.first_event, &report.latency.gap);
+        let _ = writeln!(
+            out,
+            "Events: {} per second; {}. First event: p50 {}, p99 {}. Gap: p50 {}, p99 {}.\n",
+            show::per(events.rate.value()),
+            events.line(),
+            show::time_or_dash(first.p50),
+            show::time_or_dash(first.p99),
+            show::time_or_dash(gap.p50),
+            show::time_or_dash(gap.p99),
+        );
+    }
+    if let Some(goodput) = &report.goodput {
+        let _ = writeln!(out, "Goodput: {}.\n", plain(&goodput.line()));
+    }
     if let Some(why) = report.missing() {
         let _ = writeln!(out, "{}.\n", plain(&why));
     }

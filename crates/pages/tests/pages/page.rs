@@ -186,6 +186,7 @@ fn each_kind_of_run_has_its_charts() {
     rates.service = Some(Limits {
         latency: vec![LatencyLimit::new(99.0, 1.0)],
         errors: 0.001,
+        good: None,
     });
     let found = material(&rates);
     let all = charts(&found);

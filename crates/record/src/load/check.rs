@@ -82,6 +82,14 @@ impl Load {
                 self.requests_per_connection.unwrap_or_default().to_string(),
             ),
             (
+                "connection-lifetime",
+                self.connection_lifetime
+                    .is_none_or(|time| !time.is_zero() && self.keepalive),
+                "longer than 0, and needs keep-alive",
+                self.connection_lifetime
+                    .map_or_else(String::new, |it| it.to_string()),
+            ),
+            (
                 "udp-sockets",
                 self.udp_sockets != Some(0),
                 "at least 1",

@@ -32,7 +32,7 @@ mod timeline;
 mod wire;
 
 pub use report::ClockworkReport;
-pub use script::{Delay, ReplyScript, Stall};
+pub use script::{Delay, EventScript, ReplyScript, Stall};
 pub use server::{ClockworkServer, Options};
 pub use timeline::{Timeline, implied, quantile};
 

@@ -18,8 +18,19 @@ pub struct ReplyScript {
     /// delay is then a service time, and requests wait for one another (a G/G/1 queue; M/D/1 with
     /// Poisson arrivals and a constant delay).
     pub queue: bool,
+    /// Answers are streams of events, over HTTP/1.1: the first comes when a reply would, and the stream ends with the last.
+    pub events: Option<EventScript>,
     /// Decides the random delays: the same seed, the same sequence.
     pub seed: u64,
+}
+
+/// Events of a stream.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EventScript {
+    /// How many there are, at least 1.
+    pub number: u32,
+    /// How long after the one before it each comes.
+    pub gap: Delay,
 }
 
 impl Default for ReplyScript {
@@ -29,6 +40,7 @@ impl Default for ReplyScript {
             delay: Delay::None,
             stall: None,
             queue: false,
+            events: None,
             seed: 0,
         }
     }
@@ -42,21 +54,31 @@ impl ReplyScript {
     /// [`Error::Options`] if a uniform delay's `min` exceeds its `max`, a bimodal one's share is not
     /// from 0 to 1, or a stall is not shorter than its period.
     pub fn check(&self) -> Result<(), Error> {
-        match self.delay {
-            Delay::Uniform { min, max } if min > max => {
-                return Err(Error::Options("a uniform delay's least exceeds its most"));
+        self.delay.check()?;
+        if let Some(events) = self.events {
+            events.gap.check()?;
+            if events.number == 0 {
+                return Err(Error::Options("a stream has at least one event"));
             }
-            Delay::Bimodal { slow_share, .. } if !(0.0..=1.0).contains(&slow_share) => {
-                return Err(Error::Options(
-                    "a bimodal delay's share must be from 0 to 1",
-                ));
-            }
-            _ => {}
         }
         match self.stall {
             Some(stall) if stall.length >= stall.every => {
                 Err(Error::Options("a stall must be shorter than its period"))
             }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Delay {
+    fn check(self) -> Result<(), Error> {
+        match self {
+            Self::Uniform { min, max } if min > max => {
+                Err(Error::Options("a uniform delay's least exceeds its most"))
+            }
+            Self::Bimodal { slow_share, .. } if !(0.0..=1.0).contains(&slow_share) => Err(
+                Error::Options("a bimodal delay's share must be from 0 to 1"),
+            ),
             _ => Ok(()),
         }
     }

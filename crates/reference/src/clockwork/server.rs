@@ -105,6 +105,12 @@ impl ClockworkServer {
     pub fn bind(options: &Options) -> Result<Self, Error> {
         options.script.check()?;
         options.over.check(options.contract)?;
+        let plain = options.contract == Contract::HttpEcho && !options.over.http2 && !options.http3;
+        if options.script.events.is_some() && !plain {
+            return Err(Error::Options(
+                "events are served over HTTP/1.1, by http-echo",
+            ));
+        }
         let alpn = match options.http3 {
             true => &["h3"],
             false => options.over.alpn(),
@@ -282,6 +288,7 @@ impl<'a> Clockwork<'a> {
                     self.options.contract,
                     self.options.over.http2,
                     self.options.message,
+                    self.options.script.events.map(|events| events.number),
                 ),
                 held: Held::default(),
                 scheduled: false,
@@ -337,9 +344,12 @@ impl<'a> Clockwork<'a> {
             result = connection.send(false);
         }
         if result.is_ok() && connection.interest.read {
-            let due = || {
-                self.tally.requests += 1;
-                self.timeline.reply(arrival)
+            let due = |before: Option<u64>| match before {
+                None => {
+                    self.tally.requests += 1;
+                    self.timeline.reply(arrival)
+                }
+                Some(before) => self.timeline.event(before),
             };
             result = connection.receive(&mut self.buffer, &self.date, arrival, due);
         }
@@ -382,7 +392,7 @@ impl Connection {
         buffer: &mut [u8],
         date: &Date,
         arrival: u64,
-        due: impl FnMut() -> u64,
+        due: impl FnMut(Option<u64>) -> u64,
     ) -> io::Result<()> {
         match self.wire.read(buffer) {
             Ok(0) => {

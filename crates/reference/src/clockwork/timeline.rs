@@ -23,6 +23,8 @@ use super::script::{Delay, ReplyScript, Stall};
 #[derive(Debug, Clone)]
 pub struct Timeline {
     delay: Delay,
+    /// Between the events of a stream.
+    gap: Delay,
     stall: Option<StallNs>,
     queue: bool,
     free: u64,
@@ -47,6 +49,7 @@ impl Timeline {
         }
         Self {
             delay: script.delay,
+            gap: script.events.map_or(Delay::None, |events| events.gap),
             stall: script.stall.map(StallNs::new),
             queue: script.queue,
             free: 0,
@@ -62,14 +65,20 @@ impl Timeline {
         } else {
             arrival_ns
         };
-        let delay = self.draw();
+        let delay = self.draw(self.delay);
         let reply = self.release(start.saturating_add(delay));
         self.free = reply;
         reply
     }
 
-    fn draw(&mut self) -> u64 {
-        match self.delay {
+    /// When the next event of a stream comes, given when the one before it did.
+    pub fn event(&mut self, before_ns: u64) -> u64 {
+        let gap = self.draw(self.gap);
+        self.release(before_ns.saturating_add(gap))
+    }
+
+    fn draw(&mut self, delay: Delay) -> u64 {
+        match delay {
             Delay::None => 0,
             Delay::Constant(delay) => nanos(delay),
             Delay::Uniform { min, max } => self.random.random_range(nanos(min)..=nanos(max)),
@@ -150,6 +159,7 @@ pub fn quantile(sorted: &[u64], q: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clockwork::EventScript;
     use proptest::prelude::*;
 
     const MS: u64 = 1_000_000;
@@ -160,6 +170,7 @@ mod tests {
             delay: delay.parse().unwrap(),
             stall: stall.parse().ok(),
             queue,
+            events: None,
             seed: 1,
         }
     }
@@ -193,6 +204,25 @@ mod tests {
     fn none_and_constant() {
         assert_eq!(implied(&ReplyScript::default(), [0, 5, 5]), [0, 0, 0]);
         assert_eq!(implied(&script("1ms", "", false), [0, 5, 5]), [MS; 3]);
+    }
+
+    #[test]
+    fn events_follow_one_another_and_wait_for_stalls() {
+        let events = EventScript {
+            number: 3,
+            gap: Delay::Constant(Duration::from_millis(5)),
+        };
+        let script = ReplyScript {
+            events: Some(events),
+            ..script("1ms", "100ms/1s", false)
+        };
+        let mut timeline = Timeline::new(&script);
+        let first = timeline.reply(990 * MS);
+        assert_eq!(first, 991 * MS);
+        let second = timeline.event(first);
+        assert_eq!(second, 996 * MS);
+        let third = timeline.event(second);
+        assert_eq!(third, 1_100 * MS);
     }
 
     #[test]

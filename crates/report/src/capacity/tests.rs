@@ -12,7 +12,7 @@ fn step(rate: f64, kept: bool) -> RateStep {
         achieved: rate,
         limited: vec![Limited {
             percentile: 99.0,
-            first_byte: false,
+            of: prony_record::Timed::Response,
             ms: Some(2.0),
             longer: Some(0.0),
         }],
@@ -39,6 +39,7 @@ fn report() -> CapacityReport {
         limits: Limits {
             latency: vec![limit(99.0, 10.0), limit(50.0, 2.0)],
             errors: 0.001,
+            good: None,
         },
         capacity: Some(1_000.0),
         known: CapacityBounds {

@@ -305,6 +305,7 @@ mod tests {
         search.experiment.service = Some(prony_record::service::Limits {
             latency: Vec::new(),
             errors: 0.0,
+            good: None,
         });
         assert_eq!(
             cells(&[trial(1, 1, None, 1.0)], &HashMap::from([(id, search)])),

@@ -122,6 +122,7 @@ mod tests {
             generator_cpu_ns: None,
             rss_bytes: None,
             outstanding: 0,
+            events: 0,
         };
         let mut seen = Observation {
             measured_ns: cpu.len() as u64 * 1_000_000_000,

@@ -2,8 +2,9 @@
 
 use prony_record::service::{Limited, Limits, RateOutcome, Unclear};
 use prony_record::times::percentile;
-use prony_record::{CheckId, Finding, Outcomes, Resources, SECOND, Severity, Times};
+use prony_record::{CheckId, Finding, Outcomes, Resources, SECOND, Severity, Timed, Times};
 use prony_stats::threshold::MOST;
+use std::borrow::Cow;
 
 /// Checks that break a rate, besides its limits: the generator's own lateness is in the response times,
 /// so the limits count it already.
@@ -32,19 +33,22 @@ const THREADS_MARGIN: f64 = 2.0;
 /// nothing could be computed from them.
 const MOST_LOST: f64 = 0.9;
 
+/// How it begins to be said that a rate gives too few answers for a limit.
+const TOO_FEW: &str = "too few answers";
+
 /// Measurements of a trial at a rate.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct RateMeasurements<'a> {
     /// Requests per second that were due.
     pub rate: f64,
     /// How long it was measured, in seconds.
     pub seconds: f64,
-    /// Response times, in nanoseconds.
-    pub response: &'a Times,
-    /// Times to the first byte, in nanoseconds.
-    pub first_byte: &'a Times,
+    /// Times of answers, in nanoseconds.
+    pub times: &'a dyn Fn(Timed) -> Cow<'a, Times>,
     /// How late the generator itself was, in nanoseconds.
     pub late: &'a Times,
+    /// Right answers that kept the load's objective; None where it has none.
+    pub good: Option<u64>,
     /// Outcomes of the requests.
     pub outcomes: &'a Outcomes,
     /// Resources that the server and the machine used.
@@ -96,9 +100,11 @@ pub fn judge(limits: &Limits, shown: &RateMeasurements<'_>) -> Judged {
         let share = limit.percentile / 100.0;
         // What failed took longer than any limit: a server does not keep one by failing.
         let failed = shown.outcomes.untimed();
-        let times = match limit.first_byte {
-            true => shown.first_byte,
-            false => shown.response,
+        let times = &*(shown.times)(limit.of);
+        // Gaps are those of streams that came.
+        let failed = match limit.of {
+            Timed::Gap => 0,
+            Timed::Response | Timed::FirstByte | Timed::FirstEvent => failed,
         };
         let n = (times.len() + failed) as f64;
         let ms = percentile(times, failed, share);
@@ -109,7 +115,7 @@ pub fn judge(limits: &Limits, shown: &RateMeasurements<'_>) -> Judged {
         excess = excess.max(beyond / n.max(1.0) / (1.0 - share));
         limited.push(Limited {
             percentile: limit.percentile,
-            first_byte: limit.first_byte,
+            of: limit.of,
             ms,
             longer,
         });
@@ -129,14 +135,30 @@ pub fn judge(limits: &Limits, shown: &RateMeasurements<'_>) -> Judged {
                 by_lateness &= failed == 0 && without <= limit.within_ms;
             }
             None => {
-                broken.push(format!("too few answers for {}", limit.name()));
+                broken.push(format!("{TOO_FEW} for {}", limit.name()));
                 by_lateness = false;
                 few |= !judged(shown.rate * shown.seconds, share);
             }
         }
     }
+    if let (Some(share), Some(good)) = (limits.good, shown.good) {
+        let n = shown.outcomes.finished() as f64;
+        let beyond = (n - good as f64).max(0.0);
+        excess = excess.max(beyond / n.max(1.0) / (1.0 - share).max(f64::MIN_POSITIVE));
+        if judged(n, share) || beyond >= SURELY {
+            let kept = 1.0 - beyond / n.max(1.0);
+            if kept < share {
+                broken.push(format!("{:.1}% kept the SLO", kept * 100.0));
+                by_lateness = false;
+            }
+        } else {
+            broken.push(format!("{TOO_FEW} for the SLO"));
+            by_lateness = false;
+            few |= !judged(shown.rate * shown.seconds, share);
+        }
+    }
     // Nothing is broken but what a rate as low as this cannot show.
-    let unknown = limited.iter().filter(|it| it.longer.is_none()).count();
+    let unknown = broken.iter().filter(|it| it.starts_with(TOO_FEW)).count();
     let mut only_few = few && broken.len() == unknown;
     if errors > 0.0 {
         // Where none is allowed, one is as bad as it gets.
@@ -177,8 +199,8 @@ pub fn is_hopeless(
     before: u64,
     outstanding: u64,
 ) -> bool {
-    // A request that has waited for longer may have had its first byte in time.
-    let mut whole = limits.latency.iter().filter(|limit| !limit.first_byte);
+    // A request that has waited for longer may have had its first byte or event in time.
+    let mut whole = limits.latency.iter().filter(|limit| limit.of.is_response());
     whole.any(|limit| {
         let recent = rate * limit.within_ms / 1e3;
         let waited = outstanding as f64 - before as f64 - recent;
@@ -260,6 +282,7 @@ mod tests {
         Limits {
             latency: vec![LatencyLimit::new(99.0, 10.0), LatencyLimit::new(50.0, 2.0)],
             errors: 0.01,
+            good: None,
         }
     }
 
@@ -275,6 +298,7 @@ mod tests {
     struct Made {
         response: Times,
         first_byte: Times,
+        good: Option<u64>,
         late: Times,
         outcomes: Outcomes,
         resources: Resources,
@@ -288,6 +312,7 @@ mod tests {
             response.record_n(tail * 1_000_000, 900).unwrap();
             Self {
                 first_byte: response.clone(),
+                good: None,
                 response,
                 late: times(),
                 outcomes: Outcomes {
@@ -307,9 +332,14 @@ mod tests {
             let shown = RateMeasurements {
                 rate,
                 seconds: 2.0,
-                response: &self.response,
-                first_byte: &self.first_byte,
+                times: &|of| {
+                    Cow::Borrowed(match of {
+                        Timed::FirstByte => &self.first_byte,
+                        _ => &self.response,
+                    })
+                },
                 late: &self.late,
+                good: self.good,
                 outcomes: &self.outcomes,
                 resources: &self.resources,
                 checks: &self.checks,
@@ -339,12 +369,13 @@ mod tests {
     #[test]
     fn a_limit_of_first_bytes_is_held_against_these() {
         let first = LatencyLimit {
-            first_byte: true,
+            of: Timed::FirstByte,
             ..LatencyLimit::new(99.0, 2.0)
         };
         let limits = Limits {
             latency: vec![first],
             errors: 0.01,
+            good: None,
         };
         let mut streaming = Made::of(500, 900, &[]);
         let late = streaming.judged_by(&limits, 1_000.0);
@@ -356,11 +387,31 @@ mod tests {
     }
 
     #[test]
+    fn so_many_answers_must_be_good_at_once() {
+        let limits = Limits {
+            latency: Vec::new(),
+            errors: 0.01,
+            good: Some(0.99),
+        };
+        let mut made = Made::of(1, 2, &[]);
+        for (good, outcome) in [
+            (1_990, RateOutcome::Kept),
+            (1_950, RateOutcome::Broken),
+            (0, RateOutcome::Broken),
+        ] {
+            made.good = Some(good);
+            let judged = made.judged_by(&limits, 1_000.0);
+            assert_eq!(judged.outcome(), outcome, "{judged:?}");
+        }
+    }
+
+    #[test]
     fn what_failed_was_not_within_a_limit() {
         let all = limits();
         let only_p99 = Limits {
             latency: vec![all.latency[0]],
             errors: 0.05,
+            good: None,
         };
         let mut failing = Made::of(1, 5, &[]);
         failing.outcomes.read_error = 60;

@@ -82,15 +82,21 @@ fn explained(one: &Comparison, own_code: Option<Verdict>, seen: PerRequest) -> b
         Quantity::Cpu => {
             (seen.cpu.0 - seen.cpu.1).abs() <= (of_other - of_better) * MOST_PER_WAKE_UP
         }
-        Quantity::P50 | Quantity::P99 | Quantity::FirstByteP50 | Quantity::FirstByteP99 => {
-            (1.0 / SMALL..=SMALL).contains(&ratio)
-        }
+        Quantity::P50
+        | Quantity::P99
+        | Quantity::FirstByteP50
+        | Quantity::FirstByteP99
+        | Quantity::FirstEventP50
+        | Quantity::FirstEventP99
+        | Quantity::GapP50
+        | Quantity::GapP99 => (1.0 / SMALL..=SMALL).contains(&ratio),
         // The kernel's part is what wake-ups cost: it is shown as it is.
         Quantity::User
         | Quantity::Kernel
         | Quantity::Wakeups
         | Quantity::ServiceCpu
         | Quantity::Statements
+        | Quantity::Events
         | Quantity::Throughput => false,
     };
     batches && !does_less && small

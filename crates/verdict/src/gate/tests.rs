@@ -25,21 +25,33 @@ fn conditions_are_read() {
     for (text, metric, above, limit) in [
         (
             "p99 > 10ms",
-            Metric::Percentile(9_900),
+            Metric::Percentile(Timed::Response, 9_900),
             true,
             Limit::Absolute(1e7),
         ),
         (
             "p99.9>2.5s",
-            Metric::Percentile(9_990),
+            Metric::Percentile(Timed::Response, 9_990),
             true,
             Limit::Absolute(2.5e9),
         ),
         (
             "p99-ttfb > 200ms",
-            Metric::FirstByte(9_900),
+            Metric::Percentile(Timed::FirstByte, 9_900),
             true,
             Limit::Absolute(2e8),
+        ),
+        (
+            "p99-gap > 50ms",
+            Metric::Percentile(Timed::Gap, 9_900),
+            true,
+            Limit::Absolute(5e7),
+        ),
+        (
+            "events < 2k/s",
+            Metric::Events,
+            false,
+            Limit::Absolute(2_000.0),
         ),
         ("cpu > +5%", Metric::Cpu, true, Limit::Relative(1.05)),
         (
@@ -113,7 +125,7 @@ fn what_is_no_condition_says_what_is_missing() {
 fn the_interval_decides() {
     let judge =
         |text: &str, metric, low, high| condition(text).judge(&subject(metric, low, high)).0;
-    let p99 = Metric::Percentile(9_900);
+    let p99 = Metric::Percentile(Timed::Response, 9_900);
     assert_eq!(judge("p99 > 10ms", p99, 8e6, 9.9e6), GateOutcome::Held);
     assert_eq!(judge("p99 > 10ms", p99, 9e6, 11e6), GateOutcome::NotKnown);
     assert_eq!(judge("p99 > 10ms", p99, 10.1e6, 11e6), GateOutcome::Broken);
@@ -143,7 +155,7 @@ fn the_interval_decides() {
 fn a_serious_check_never_lets_a_condition_hold_and_never_excuses_one() {
     let with_check = |low, high| Subject {
         serious: vec![CheckId::RateMissed],
-        ..subject(Metric::Percentile(9_900), low, high)
+        ..subject(Metric::Percentile(Timed::Response, 9_900), low, high)
     };
     let p99 = condition("p99 > 10ms");
     let (outcome, why) = p99.judge(&with_check(1e6, 2e6));
@@ -210,8 +222,8 @@ fn a_verdict_withheld_for_another_reason_says_nothing_of_a_condition() {
 fn the_worst_counts() {
     let p99 = [condition("p99 > 10ms")];
     let subjects = [
-        subject(Metric::Percentile(9_900), 1e6, 2e6),
-        subject(Metric::Percentile(9_900), 11e6, 12e6),
+        subject(Metric::Percentile(Timed::Response, 9_900), 1e6, 2e6),
+        subject(Metric::Percentile(Timed::Response, 9_900), 11e6, 12e6),
     ];
     assert_eq!(worst(&judge(&p99, &subjects)), GateOutcome::Broken);
     assert_eq!(worst(&judge(&p99, &subjects[..1])), GateOutcome::Held);

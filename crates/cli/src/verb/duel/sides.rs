@@ -274,11 +274,11 @@ fn shaped(
         Workload::Requests { asked, .. } => !asked.mix.sessions.is_empty(),
         _ => false,
     };
-    if sessions && (load.pipeline > 1 || !load.keepalive || load.requests_per_connection.is_some())
-    {
+    let ends = load.requests_per_connection.is_some() || load.connection_lifetime.is_some();
+    if sessions && (load.pipeline > 1 || !load.keepalive || ends) {
         return Err(usage!(
             "a session waits for each answer, and has a connection until it ends: sessions take no --pipeline, --streams, \
-             --no-keepalive and --requests-per-connection"
+             --no-keepalive, --requests-per-connection and --connection-lifetime"
         ));
     }
     // Connections and threads are settled when the pilots are known.

@@ -104,6 +104,9 @@ fn echo(args: &LoadArgs) -> Result<Workload> {
     if args.request.encoding.compressed {
         return Err(usage!("--compressed is for HTTP: an echo has no encodings"));
     }
+    args.request
+        .streams
+        .unused("an echo is no stream of events")?;
     if args.request.login.user.is_some() {
         return Err(usage!("--user is for HTTP: an echo knows no names"));
     }

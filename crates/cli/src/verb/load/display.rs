@@ -102,7 +102,11 @@ impl LoadDisplay {
                 LoadPhase::Measurement => "",
                 LoadPhase::Rest => "waiting for answers  ",
             };
-            format!("{part}{}  p99 {p99}{failed}", show::rate(window.rate()))
+            let rate = match window.events {
+                0 => show::rate(window.rate()),
+                _ => format!("{} events/s", show::per(window.event_rate())),
+            };
+            format!("{part}{rate}  p99 {p99}{failed}")
         };
         if window.end_ns() % SECOND < window.length_ns {
             self.live.line(text);

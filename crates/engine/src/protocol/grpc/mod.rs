@@ -23,7 +23,7 @@ pub use head::shown;
 pub use status::GrpcStatus;
 
 use super::h2::Content;
-use super::{Answer, Events, Fault, Limits, Mismatch, Tag};
+use super::{Answer, Events, Fault, Limits, Mismatch, StreamNews, Tag};
 use head::Fields;
 use reading::AnswerReader;
 use std::collections::BTreeMap;
@@ -75,6 +75,18 @@ impl Content for Grpc {
         limits: &Limits,
     ) -> Option<Fault> {
         reading.body(expect, bytes, limits)
+    }
+
+    #[inline]
+    fn news(_: &mut StatusTally, reading: &mut AnswerReader) -> StreamNews {
+        StreamNews {
+            events: reading.untold(),
+            ..StreamNews::default()
+        }
+    }
+
+    fn is_stream(expect: &GrpcExpect) -> bool {
+        expect.streaming
     }
 
     #[inline]

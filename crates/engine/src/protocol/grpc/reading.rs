@@ -20,6 +20,9 @@ pub struct AnswerReader {
     left: u64,
     /// Messages that have begun.
     messages: u64,
+    /// The method answers with a stream, and so many of its messages were told of.
+    streaming: bool,
+    told: u64,
     /// Bytes of messages.
     length: u64,
     difference: Option<Box<Difference>>,
@@ -44,6 +47,16 @@ impl AnswerReader {
         self.messages - u64::from(self.left > 0)
     }
 
+    /// Messages of a stream that have come whole since this was last asked for.
+    #[inline]
+    pub(super) fn untold(&mut self) -> u32 {
+        if !self.streaming {
+            return 0;
+        }
+        let whole = self.messages();
+        (whole - std::mem::replace(&mut self.told, whole)) as u32
+    }
+
     /// The status, if gRPC has it.
     pub(super) fn code(&self) -> Option<u8> {
         match self.code {
@@ -64,6 +77,7 @@ impl AnswerReader {
             // It has no messages; that it is not gRPC is told at its end.
             return None;
         }
+        self.streaming = expect.streaming;
         loop {
             let n = bytes
                 .len()

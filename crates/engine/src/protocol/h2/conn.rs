@@ -183,6 +183,23 @@ impl<C: Content> H2Conn<C> {
         Ok(())
     }
 
+    /// Ends a stream of events, as [`Session::hang_up`](crate::protocol::Session::hang_up).
+    pub(super) fn hang_up_on(
+        &mut self,
+        (h2, state): (&Setup<C>, &mut C::State),
+        tag: Tag,
+        out: &mut Vec<u8>,
+        events: &mut impl Events<Tag>,
+    ) -> bool {
+        let turn = &mut Turn {
+            h2,
+            out,
+            events,
+            state,
+        };
+        self.streams.in_flight(tag).is_some() && self.hang_up(tag.index(), turn)
+    }
+
     /// Takes whole frames, and DATA as it comes, from the front of `bytes`; gives how many bytes.
     fn read(
         &mut self,

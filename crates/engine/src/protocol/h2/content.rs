@@ -1,8 +1,10 @@
 //! Content of HTTP/2: HTTP alone, or a protocol on top of it.
 
 use super::head::ResponseHead;
+use crate::clock::Nanos;
 use crate::protocol::{
-    Answer, Booked, Difference, Ending, Events, Expect, Fault, Limits, Mismatch, NextSend, Tag,
+    Answer, Booked, Difference, Ending, Events, Expect, Fault, Limits, Mismatch, NextSend,
+    StreamNews, Tag,
 };
 use prony_record::{ByRequest, BySession};
 use std::fmt::Debug;
@@ -67,6 +69,21 @@ pub trait Content: Debug + 'static {
         limits: &Limits,
     ) -> Option<Fault>;
 
+    /// A DATA frame that is not empty has come whole.
+    #[inline]
+    fn chunk(_state: &mut Self::State, _reading: &mut Self::Reading) {}
+
+    /// Returns the news of an answer that is a stream of events.
+    #[inline]
+    fn news(_state: &mut Self::State, _reading: &mut Self::Reading) -> StreamNews {
+        StreamNews::default()
+    }
+
+    /// Ends an answer that is a stream of events. False: it is none.
+    fn hang_up(_state: &mut Self::State, _reading: &mut Self::Reading) -> bool {
+        false
+    }
+
     /// Judges a whole answer. `head`: the request was one of HEAD.
     fn judge(
         state: &mut Self::State,
@@ -104,6 +121,21 @@ pub trait Content: Debug + 'static {
     #[inline]
     fn accepts(_state: &Self::State, _first: Option<&Self::Reading>) -> bool {
         true
+    }
+
+    /// Are answers that are to be so streams of events?
+    fn is_stream(_expect: &Self::Expect) -> bool {
+        false
+    }
+
+    /// Like [`Session::streams`](crate::protocol::Session::streams).
+    fn streams(_state: &Self::State) -> bool {
+        false
+    }
+
+    /// Like [`Session::listens`](crate::protocol::Session::listens).
+    fn listens(_state: &Self::State, _reading: &Self::Reading) -> Option<Nanos> {
+        None
     }
 
     /// Like [`Session::rests`](crate::protocol::Session::rests).

@@ -5,6 +5,7 @@ use super::content::{Content, Plain};
 use super::frame::{self, put_header, put_number, put_setting};
 use super::request::{Prepared, StreamedExchange};
 use super::text::Heads;
+use crate::clock::Nanos;
 use crate::protocol::{
     AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, Limits, NextSend, Session, Tag,
 };
@@ -167,6 +168,27 @@ impl<C: Content> Session for H2<C> {
     fn cancel(&mut self, conn: &mut H2Conn<C>, _: u32, tag: Tag, out: &mut Vec<u8>) -> bool {
         conn.cancel(tag, out);
         true
+    }
+
+    fn streams(&self) -> bool {
+        let mut exchanges = self.setup.exchanges.iter();
+        C::streams(&self.state) || exchanges.any(|it| C::is_stream(it.wanted().expect))
+    }
+
+    fn listens(&self, conn: &H2Conn<C>, tag: Tag) -> Option<Nanos> {
+        let stream = conn.streams.in_flight(tag)?;
+        C::listens(&self.state, &stream.answer.reading)
+    }
+
+    fn hang_up(
+        &mut self,
+        conn: &mut H2Conn<C>,
+        _: u32,
+        tag: Tag,
+        out: &mut Vec<u8>,
+        events: &mut impl Events<Tag>,
+    ) -> bool {
+        conn.hang_up_on((&self.setup, &mut self.state), tag, out, events)
     }
 
     #[inline]

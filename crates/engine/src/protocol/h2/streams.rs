@@ -126,6 +126,12 @@ impl<R: Default> Streams<R> {
         self.places.first().map(|stream| &stream.answer.reading)
     }
 
+    /// Returns the request in flight under a tag; None if there is none.
+    pub(in crate::protocol) fn in_flight(&self, tag: Tag) -> Option<&Stream<R>> {
+        let stream = self.places.get(tag.index())?;
+        (stream.tag == Some(tag)).then_some(stream)
+    }
+
     /// Returns the reading state at a place, which is created if there is none.
     pub(in crate::protocol) fn reading(&mut self, place: usize) -> &mut R {
         if place >= self.places.len() {

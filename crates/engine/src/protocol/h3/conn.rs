@@ -279,6 +279,18 @@ impl<C: Content> OpenConn<C> {
         };
         // It may allow the server to send more.
         self.dirty |= chunks.finalize().should_transmit();
+        let news = C::news(&mut shared.state, &mut answer.reading);
+        if let Some(tag) = self.streams.get(place).tag {
+            if news.events > 0 {
+                events.streamed(tag, news.events);
+            }
+            if news.over {
+                events.over(tag);
+            }
+            if news.enough && end.is_none() && self.hang_up(tag, shared, events) {
+                return Ok(());
+            }
+        }
         if let Some(end) = end {
             self.end(place, end, shared, events);
             return Ok(());
@@ -371,6 +383,26 @@ impl<C: Content> OpenConn<C> {
         if self.streams.next() >= LAST_STREAM {
             events.closing();
         }
+    }
+
+    /// Ends a stream of events, and reports it as answered. False: the answer is none.
+    pub(super) fn hang_up(
+        &mut self,
+        tag: Tag,
+        shared: &mut Shared<C>,
+        events: &mut impl Events<Tag>,
+    ) -> bool {
+        let place = tag.index();
+        if self.streams.in_flight(tag).is_none() {
+            return false;
+        }
+        let reading = &mut self.streams.get(place).answer.reading;
+        if !C::hang_up(&mut shared.state, reading) {
+            return false;
+        }
+        self.give_up(place);
+        self.answer(place, None, shared, events);
+        true
     }
 
     /// Neither sends nor reads any more on the stream at a place.

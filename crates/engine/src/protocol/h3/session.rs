@@ -326,6 +326,27 @@ impl<C: Content> Session for H3<C> {
         }
     }
 
+    fn streams(&self) -> bool {
+        C::streams(&self.shared.state)
+    }
+
+    fn listens(&self, conn: &H3Conn<C>, tag: Tag) -> Option<Nanos> {
+        let stream = conn.open.as_ref()?.streams.in_flight(tag)?;
+        C::listens(&self.shared.state, &stream.answer.reading)
+    }
+
+    fn hang_up(
+        &mut self,
+        conn: &mut H3Conn<C>,
+        _: u32,
+        tag: Tag,
+        _: &mut Vec<u8>,
+        events: &mut impl Events<Tag>,
+    ) -> bool {
+        let open = conn.open.as_mut();
+        open.is_some_and(|open| open.hang_up(tag, &mut self.shared, events))
+    }
+
     fn pack(&mut self, conn: &mut H3Conn<C>, out: &mut Vec<u8>) {
         if let Some(open) = conn.open.as_mut().filter(|open| open.dirty) {
             open.transmit(Instant::now(), &mut self.memory, |run| run.put(out));

@@ -123,6 +123,7 @@ impl<C: Content> Shared<C> {
                     if let Some(wrong) = answer.body::<C>(&wanted, &mut self.state, limits, data) {
                         break Ok(Some(wrong));
                     }
+                    C::chunk(&mut self.state, &mut answer.reading);
                 }
             }
         };

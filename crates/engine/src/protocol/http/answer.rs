@@ -87,6 +87,10 @@ pub trait Keep {
 
     /// The next piece of the body, without any chunked coding.
     fn body(&mut self, bytes: &[u8]);
+
+    /// A chunk of the body has come whole, or, of a body without chunks, what came together.
+    #[inline]
+    fn chunk(&mut self) {}
 }
 
 impl Keep for () {
@@ -181,6 +185,9 @@ impl HttpReader {
                     self.body(state, &rest[..n], expect, keep)?;
                     used += n;
                     let left = left - n as u64;
+                    if left == 0 || matches!(state.phase, AnswerPhase::Length(_)) {
+                        keep.chunk();
+                    }
                     match state.phase {
                         AnswerPhase::Length(_) if left == 0 => {
                             return Ok((used, Some(finish(state, expect))));
@@ -192,6 +199,7 @@ impl HttpReader {
                 }
                 AnswerPhase::UntilClose => {
                     self.body(state, rest, expect, keep)?;
+                    keep.chunk();
                     used = bytes.len();
                 }
                 AnswerPhase::ChunkSize => {
@@ -236,6 +244,16 @@ impl HttpReader {
                 return Ok((used, None));
             }
         }
+    }
+
+    /// Ends the answer that is being read, with what has come of it: its connection is of no use then. None: its head has
+    /// not come.
+    pub(in crate::protocol) fn hang_up(state: &mut HttpState, expect: &Expect) -> Option<Answer> {
+        (state.phase != AnswerPhase::Head).then(|| Answer {
+            wrong: expect.judge_status(state.status),
+            last: true,
+            ..finish(state, expect)
+        })
     }
 
     /// The server has closed: an answer that ends with the connection is complete.

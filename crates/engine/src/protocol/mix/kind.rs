@@ -6,15 +6,19 @@ use super::table::Column;
 use super::tally::Tally;
 use super::template::{Filler, Template};
 use super::{MILLION, Mix, MixRequest};
+use crate::clock::Nanos;
 use crate::protocol::encoding::Encoding;
 use crate::protocol::http::asks_to_close;
 use crate::protocol::{
-    Answer, AnswerProgress, Booked, Difference, Ending, Expect, Fault, HttpReader, HttpState, Keep,
-    Mismatch,
+    Answer, AnswerProgress, Booked, Difference, Ending, EventFormat, EventReader, EventStream,
+    Events, Expect, Fault, Fifo, HttpReader, HttpState, Keep, Mismatch, StreamNews,
 };
 use prony_record::{ByRequest, Encoded};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The most bytes of a stream that are kept to be searched: it may have no end.
+const MOST_SEARCHED: usize = 1 << 20;
 
 /// A kind of request, ready to be sent and judged.
 #[derive(Debug)]
@@ -28,6 +32,8 @@ pub(super) struct RequestKind {
     closes: bool,
     /// Bodies are looked at, on a sample.
     searches: bool,
+    /// Answers are streams of events.
+    stream: Option<EventStream>,
     reader: HttpReader,
     expect: Expect,
     checks: Checks,
@@ -45,6 +51,10 @@ pub struct MixConn {
     pub(super) body: Vec<u8>,
     /// Why the head of the answer is wrong; None if it is right.
     wrong: Option<String>,
+    /// The events of the answer, if it is a stream.
+    events: EventReader,
+    /// The stream was ended from here, not by the server.
+    left: bool,
     /// The last request on it has been sent.
     pub(super) closing: bool,
 }
@@ -66,6 +76,8 @@ impl MixConn {
         self.head.clear();
         self.body.clear();
         self.wrong = None;
+        self.events = EventReader::default();
+        self.left = false;
     }
 }
 
@@ -110,6 +122,7 @@ impl RequestKind {
             template: Template::new(request),
             head,
             searches: checks.searches() || (mix.decodes && !head),
+            stream: request.stream.clone(),
             reader: HttpReader::new(mix.limits),
             expect: request.expected.cheap(),
             checks,
@@ -227,6 +240,11 @@ impl Kinds {
                 head: (head || self.decodes.is_some()).then_some(&mut conn.head),
                 own: flight.search.then_some(&flight.own),
                 body: (flight.search || body).then_some(&mut conn.body),
+                stream: kind.stream.as_ref().map(|stream| StreamInspector {
+                    stream,
+                    events: &mut conn.events,
+                    expect: &kind.expect,
+                }),
             },
         };
         (kind.head, looking)
@@ -258,6 +276,95 @@ impl Kinds {
         looking.look.body(bytes);
         if !looking.expect.matches_at(offset, bytes) && difference.is_none() {
             *difference = looking.expect.difference_at(offset, bytes);
+        }
+    }
+
+    /// Are answers to some kind streams of events?
+    pub(super) fn streams(&self) -> bool {
+        self.all.iter().any(|kind| kind.stream.is_some())
+    }
+
+    /// How long this side listens to the answer to the oldest request, if it is a stream.
+    pub(super) fn listens(&self, conn: &MixConn) -> Option<Nanos> {
+        if conn.flights.is_empty() {
+            return None;
+        }
+        let kind = &self.all[conn.flights.oldest().kind as usize];
+        kind.stream.as_ref()?.time
+    }
+
+    /// A chunk of the body has come whole.
+    pub(super) fn chunk(&self, conn: &mut MixConn) {
+        let kind = &self.all[conn.flights.oldest().kind as usize];
+        if let Some(stream) = &kind.stream {
+            conn.events.chunk(stream);
+        }
+    }
+
+    /// Returns the news of the answer to the oldest request, if it is a stream of events.
+    #[inline]
+    pub(super) fn news(&self, conn: &mut MixConn) -> StreamNews {
+        let kind = &self.all[conn.flights.oldest().kind as usize];
+        match &kind.stream {
+            Some(stream) if conn.events.is_stream() => conn.events.news(stream),
+            _ => StreamNews::default(),
+        }
+    }
+
+    /// Tells the news of the answer to the oldest request. True: as many events have come as were wanted.
+    #[inline]
+    pub(super) fn tell(&self, conn: &mut MixConn, events: &mut impl Events<Fifo>) -> bool {
+        let news = self.news(conn);
+        if news.events > 0 {
+            events.streamed(Fifo, news.events);
+        }
+        if news.over {
+            events.over(Fifo);
+        }
+        news.enough
+    }
+
+    /// The body of the answer to the oldest request has ended: tells of an event that this completes.
+    pub(super) fn tell_end(&self, conn: &mut MixConn, events: &mut impl Events<Fifo>) {
+        let kind = &self.all[conn.flights.oldest().kind as usize];
+        if let Some(stream) = kind.stream.as_ref().filter(|_| conn.events.is_stream()) {
+            conn.events.end(stream);
+            self.tell(conn, events);
+        }
+    }
+
+    /// Ends the answer to the oldest request. False: it is no stream of events.
+    pub(super) fn leave(conn: &mut MixConn) -> bool {
+        conn.left = conn.events.is_stream();
+        conn.left
+    }
+
+    /// The same over HTTP/1.1: gives the answer.
+    pub(super) fn hang_up(&self, conn: &mut MixConn) -> Option<Answer> {
+        if conn.flights.is_empty() || !Self::leave(conn) {
+            return None;
+        }
+        let kind = &self.all[conn.flights.oldest().kind as usize];
+        HttpReader::hang_up(&mut conn.state, &kind.expect)
+    }
+
+    /// Describes what is wrong with how a stream ended; None if nothing is.
+    fn wrong_end(kind: &RequestKind, conn: &MixConn) -> Option<String> {
+        let stream = kind.stream.as_ref()?;
+        if conn.left || !conn.events.is_stream() {
+            return None;
+        }
+        match &stream.end {
+            Some(end) if !conn.events.is_over() => Some(format!(
+                "the stream ended after {} events without \"{}\"",
+                conn.events.events(),
+                end.escape_ascii()
+            )),
+            _ if conn.events.is_within() => Some(format!(
+                "the stream ended within an event, after {} whole ones",
+                conn.events.events()
+            )),
+            _ => None,
         }
     }
 
@@ -320,6 +427,8 @@ impl Kinds {
         } else if let Some(mismatch) = &answer.wrong {
             wrong = Some(mismatch.to_string());
         } else if let Some(text) = kind.checks.status(answer.status) {
+            wrong = Some(text);
+        } else if let Some(text) = Self::wrong_end(kind, conn) {
             wrong = Some(text);
         } else if flight.search && !kind.head && wrong.is_none() {
             wrong = kind.checks.search(&conn.body, &flight.own);
@@ -390,6 +499,10 @@ impl Kinds {
     pub(super) fn book(&mut self, conn: &mut MixConn, judged: JudgedAnswer, booked: Booked) {
         conn.flights.pop();
         conn.body.clear();
+        if conn.events.is_stream() {
+            conn.events = EventReader::default();
+            conn.left = false;
+        }
         let tally = &mut self.all[judged.kind].tally;
         tally.answer(booked, judged.status, judged.wrong, judged.searched);
         if let Some(encoded) = judged.encoded {
@@ -465,6 +578,44 @@ struct AnswerInspector<'a> {
     /// If the answer is searched: what its request's own values make of what is expected.
     own: Option<&'a Column>,
     body: Option<&'a mut Vec<u8>>,
+    stream: Option<StreamInspector<'a>>,
+}
+
+/// Looks for the events of an answer.
+struct StreamInspector<'a> {
+    stream: &'a EventStream,
+    events: &'a mut EventReader,
+    expect: &'a Expect,
+}
+
+impl StreamInspector<'_> {
+    /// Takes the head of the answer, which says whether it is a stream: an error is none. Gives what is wrong with it.
+    fn head(&mut self, head: &[u8]) -> Option<String> {
+        let status = head
+            .get(9..12)
+            .and_then(|digits| str::from_utf8(digits).ok());
+        let status = status.and_then(|digits| digits.parse().ok()).unwrap_or(0);
+        *self.events = EventReader::default();
+        if self.expect.judge_status(status).is_some() {
+            return None;
+        }
+        let encoding = encoding_of(head);
+        if !encoding.is_identity() {
+            return Some(format!(
+                "the events are encoded ({}), and prony reads plain ones",
+                encoding.name()
+            ));
+        }
+        let by_type = || {
+            judge::with_fields(head, |fields| {
+                let mut fields = fields.iter();
+                let field = fields.find(|field| field.name.eq_ignore_ascii_case("content-type"));
+                EventFormat::of(field.map_or(b"", |field| field.value))
+            })
+        };
+        *self.events = EventReader::new(self.stream.format.unwrap_or_else(by_type));
+        None
+    }
 }
 
 impl Keep for AnswerInspector<'_> {
@@ -472,6 +623,9 @@ impl Keep for AnswerInspector<'_> {
     fn head(&mut self, bytes: &[u8]) {
         if !self.checks.head_is_known(bytes) {
             *self.wrong = self.checks.head(bytes);
+        }
+        if let (Some(stream), None) = (&mut self.stream, &self.wrong) {
+            *self.wrong = stream.head(bytes);
         }
         if let (Some(own), None) = (self.own, &self.wrong) {
             *self.wrong = self.checks.own.head(bytes, own);
@@ -484,8 +638,20 @@ impl Keep for AnswerInspector<'_> {
 
     #[inline]
     fn body(&mut self, bytes: &[u8]) {
-        if let Some(body) = &mut self.body {
+        if let Some(stream) = &mut self.stream {
+            stream.events.read(bytes, stream.stream);
+        }
+        if let Some(body) = &mut self.body
+            && (self.stream.is_none() || body.len() < MOST_SEARCHED)
+        {
             body.extend_from_slice(bytes);
+        }
+    }
+
+    #[inline]
+    fn chunk(&mut self) {
+        if let Some(stream) = &mut self.stream {
+            stream.events.chunk(stream.stream);
         }
     }
 }

@@ -26,9 +26,10 @@ mod tests;
 use super::encoding::ACCEPTED;
 use super::http::unasked;
 use super::{
-    Answer, AnswerProgress, Booked, Ending, Events, Expect, Fault, Fifo, HttpRequest, Limits,
-    Session,
+    Answer, AnswerProgress, Booked, Ending, EventStream, Events, Expect, Fault, Fifo, HttpRequest,
+    Limits, Session,
 };
+use crate::clock::Nanos;
 use crate::schedule::Share;
 use kind::Kinds;
 use order::KindOrder;
@@ -81,6 +82,9 @@ pub struct MixRequest {
     pub weight: u32,
     /// Expectations of the answers to these requests.
     pub expected: Expected,
+    /// Answers are streams of events; None: they are not.
+    #[serde(default)]
+    pub stream: Option<EventStream>,
 }
 
 /// Kinds of requests, and the tables that their values come from.
@@ -170,6 +174,7 @@ impl Mix {
                     body: expect.length.map(|_| expect.prefix.clone()),
                     ..Expected::default()
                 },
+                stream: None,
             }],
             tables: Vec::new(),
             shares: Shares::Exact,
@@ -277,6 +282,7 @@ impl Mixed {
         events: &mut impl Events<Fifo>,
     ) {
         self.in_flight -= 1;
+        self.kinds.tell_end(conn, events);
         let judged = self.kinds.judge(conn, &mut answer, surplus, false);
         let booked = events.answered(Fifo, answer);
         self.kinds.book(conn, judged, booked);
@@ -343,6 +349,13 @@ impl Session for Mixed {
         while at < bytes.len() {
             let (used, answer) = self.kinds.read(conn, &bytes[at..], false, false)?;
             at += used;
+            if self.kinds.tell(conn, events)
+                && answer.is_none()
+                && let Some(answer) = self.kinds.hang_up(conn)
+            {
+                self.answered(conn, answer, None, events);
+                return Ok(());
+            }
             if let Some(answer) = answer {
                 let more = at < bytes.len() && (answer.last || conn.flights.len() == 1);
                 let surplus = more.then_some(Fault::Unsolicited { at });
@@ -361,6 +374,30 @@ impl Session for Mixed {
         if let Some(answer) = self.kinds.end(conn) {
             self.answered(conn, answer, None, events);
         }
+    }
+
+    fn streams(&self) -> bool {
+        self.kinds.streams()
+    }
+
+    fn listens(&self, conn: &MixConn, _: Fifo) -> Option<Nanos> {
+        self.kinds.listens(conn)
+    }
+
+    fn hang_up(
+        &mut self,
+        conn: &mut MixConn,
+        _: u32,
+        _: Fifo,
+        _: &mut Vec<u8>,
+        events: &mut impl Events<Fifo>,
+    ) -> bool {
+        let answer = self.kinds.hang_up(conn);
+        let done = answer.is_some();
+        if let Some(answer) = answer {
+            self.answered(conn, answer, None, events);
+        }
+        done
     }
 
     fn first_head(&self) -> &[u8] {

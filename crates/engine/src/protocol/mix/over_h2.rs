@@ -7,12 +7,13 @@ use super::kind::Kinds;
 use super::template::Template;
 use super::users::UserConn;
 use super::{Mix, MixConn, Mixed, Users};
+use crate::clock::Nanos;
 use crate::protocol::h2::{Content, ForbiddenField, H2, Heads, WINDOW, is_forbidden};
 use crate::protocol::h3::{self, H3};
 use crate::protocol::tls::{Connector, TlsInvalid};
 use crate::protocol::{
     Answer, Booked, Difference, Ending, Events, Fault, Fifo, Limits, Mismatch, NextSend, Session,
-    Tag,
+    StreamNews, Tag,
 };
 use prony_record::{ByRequest, BySession};
 use serde::{Deserialize, Serialize};
@@ -95,6 +96,14 @@ struct Relay<'a, E> {
 
 impl<E: Events<Tag>> Events<Fifo> for Relay<'_, E> {
     fn ready(&mut self) {}
+
+    fn streamed(&mut self, _: Fifo, events: u32) {
+        self.events.streamed(self.tag, events);
+    }
+
+    fn over(&mut self, _: Fifo) {
+        self.events.over(self.tag);
+    }
 
     fn answered(&mut self, _: Fifo, answer: Answer) -> Booked {
         self.events.answered(self.tag, answer)
@@ -189,6 +198,21 @@ impl<S: Carried> Content for OverStreams<S> {
         None
     }
 
+    fn chunk(state: &mut S, reading: &mut Self::Reading) {
+        let (kinds, conn) = state.parts(&mut reading.inner);
+        kinds.chunk(conn);
+    }
+
+    fn news(state: &mut S, reading: &mut Self::Reading) -> StreamNews {
+        let (kinds, conn) = state.parts(&mut reading.inner);
+        kinds.news(conn)
+    }
+
+    fn hang_up(state: &mut S, reading: &mut Self::Reading) -> bool {
+        let (_, conn) = state.parts(&mut reading.inner);
+        Kinds::leave(conn)
+    }
+
     fn judge(
         state: &mut S,
         (): &(),
@@ -221,6 +245,14 @@ impl<S: Carried> Content for OverStreams<S> {
 
     fn accepts(state: &S, first: Option<&Self::Reading>) -> bool {
         first.is_none_or(|first| state.accepts(&first.inner))
+    }
+
+    fn streams(state: &S) -> bool {
+        state.streams()
+    }
+
+    fn listens(state: &S, reading: &Self::Reading) -> Option<Nanos> {
+        state.listens(&reading.inner, Fifo)
     }
 
     fn rests(state: &S) -> bool {

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 mod encoded;
 mod own;
+mod stream;
 
 fn request(name: &str, path: Vec<Piece>, weight: u32) -> MixRequest {
     MixRequest {
@@ -18,6 +19,7 @@ fn request(name: &str, path: Vec<Piece>, weight: u32) -> MixRequest {
         keepalive: true,
         weight,
         expected: Expected::default(),
+        stream: None,
     }
 }
 

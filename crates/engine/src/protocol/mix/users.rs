@@ -11,7 +11,7 @@ use super::redirect::is_redirect;
 use super::template::Filler;
 use super::user::{self, Take, Taking, Think, User};
 use super::{Mix, MixConn};
-use crate::clock;
+use crate::clock::{self, Nanos};
 use crate::protocol::http::unasked;
 use crate::protocol::{
     Answer, AnswerProgress, Booked, Ending, Events, Fault, Fifo, Mismatch, NextSend, Session,
@@ -232,6 +232,7 @@ impl Users {
             false => None,
         };
         let kinds = &self.kinds;
+        kinds.tell_end(&mut conn.mix, events);
         let judged = kinds.judge(&mut conn.mix, &mut answer, surplus, redirect.is_some());
         let name = &kinds.get(judged.kind).name;
         if course.cookies {
@@ -390,6 +391,13 @@ impl Session for Users {
         let user = &self.users[slot as usize];
         let step = &self.courses[user.session].steps[user.step - 1];
         let (used, answer) = self.kinds.read(&mut conn.mix, bytes, true, step.body)?;
+        if self.kinds.tell(&mut conn.mix, events)
+            && answer.is_none()
+            && let Some(answer) = self.kinds.hang_up(&mut conn.mix)
+        {
+            self.answered(conn, answer, None, events);
+            return Ok(());
+        }
         if let Some(answer) = answer {
             let surplus = (used < bytes.len()).then_some(Fault::Unsolicited { at: used });
             self.answered(conn, answer, surplus.as_ref(), events);
@@ -406,6 +414,30 @@ impl Session for Users {
         if let Some(answer) = self.kinds.end(&mut conn.mix) {
             self.answered(conn, answer, None, events);
         }
+    }
+
+    fn streams(&self) -> bool {
+        self.kinds.streams()
+    }
+
+    fn listens(&self, conn: &UserConn, _: Fifo) -> Option<Nanos> {
+        self.kinds.listens(&conn.mix)
+    }
+
+    fn hang_up(
+        &mut self,
+        conn: &mut UserConn,
+        _: u32,
+        _: Fifo,
+        _: &mut Vec<u8>,
+        events: &mut impl Events<Fifo>,
+    ) -> bool {
+        let answer = self.kinds.hang_up(&mut conn.mix);
+        let done = answer.is_some();
+        if let Some(answer) = answer {
+            self.answered(conn, answer, None, events);
+        }
+        done
     }
 
     fn first_head(&self) -> &[u8] {

@@ -3,6 +3,7 @@
 use super::super::{
     Answer, AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, NextSend, Session, Token,
 };
+use crate::clock::Nanos;
 use prony_record::{ByRequest, BySession, Grpc};
 
 /// [`Session`] as an object, which keeps the states of connections itself, by slot. All methods but `begin` are those of a
@@ -22,6 +23,15 @@ pub(super) trait Inner<T> {
     ) -> Result<(), Fault>;
     fn end(&mut self, slot: u32, events: &mut dyn Events<T>);
     fn cancel(&mut self, slot: u32, token: T, out: &mut Vec<u8>) -> bool;
+    fn streams(&self) -> bool;
+    fn listens(&self, slot: u32, token: T) -> Option<Nanos>;
+    fn hang_up(
+        &mut self,
+        slot: u32,
+        token: T,
+        out: &mut Vec<u8>,
+        events: &mut dyn Events<T>,
+    ) -> bool;
     fn first_head(&self) -> &[u8];
     fn pace(&mut self, slot: u32) -> NextSend;
     fn ended(&self) -> bool;
@@ -68,6 +78,14 @@ impl<T> Events<T> for Forward<'_, T> {
 
     fn begun(&mut self, token: T) {
         self.0.begun(token);
+    }
+
+    fn streamed(&mut self, token: T, events: u32) {
+        self.0.streamed(token, events);
+    }
+
+    fn over(&mut self, token: T) {
+        self.0.over(token);
     }
 
     fn answered(&mut self, token: T, answer: Answer) -> Booked {
@@ -130,6 +148,26 @@ impl<T: Token, P: Session<Token = T>> Inner<T> for Erased<P> {
     fn cancel(&mut self, slot: u32, token: T, out: &mut Vec<u8>) -> bool {
         let conn = &mut self.conns[slot as usize];
         self.session.cancel(conn, slot, token, out)
+    }
+
+    fn streams(&self) -> bool {
+        self.session.streams()
+    }
+
+    fn listens(&self, slot: u32, token: T) -> Option<Nanos> {
+        self.session.listens(&self.conns[slot as usize], token)
+    }
+
+    fn hang_up(
+        &mut self,
+        slot: u32,
+        token: T,
+        out: &mut Vec<u8>,
+        events: &mut dyn Events<T>,
+    ) -> bool {
+        let conn = &mut self.conns[slot as usize];
+        self.session
+            .hang_up(conn, slot, token, out, &mut Forward(events))
     }
 
     fn first_head(&self) -> &[u8] {

@@ -21,6 +21,7 @@ pub use probe::{ProbeError, probe, speaks_tls};
 pub use self_signed::{CannotSign, SelfSigned};
 pub use stream::TlsStream;
 
+use crate::clock::Nanos;
 use inner::Inner;
 
 use super::{
@@ -260,6 +261,29 @@ impl<T: Token> Session for Tls<'_, T> {
 
     fn unsolicited<'a>(&'a self, _received: &'a [u8]) -> &'a [u8] {
         &self.unsolicited
+    }
+
+    fn streams(&self) -> bool {
+        self.inner.streams()
+    }
+
+    fn listens(&self, conn: &Self::Conn, token: T) -> Option<Nanos> {
+        self.inner.listens(conn.slot?, token)
+    }
+
+    fn hang_up(
+        &mut self,
+        conn: &mut Self::Conn,
+        slot: u32,
+        token: T,
+        out: &mut Vec<u8>,
+        events: &mut impl Events<T>,
+    ) -> bool {
+        let done = conn.slot.is_some() && self.inner.hang_up(slot, token, &mut self.plain, events);
+        if let Some(tls) = &mut conn.tls {
+            self.encrypt(tls, out);
+        }
+        done
     }
 
     fn cancel(&mut self, conn: &mut Self::Conn, slot: u32, token: T, out: &mut Vec<u8>) -> bool {

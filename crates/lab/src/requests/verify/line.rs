@@ -46,6 +46,8 @@ pub(super) struct VerifyConnection<S: Session> {
     pub(super) conn: S::Conn,
     flow: <S::Token as Token>::InFlight,
     ready: bool,
+    /// Requests whose answers are streams of which an event has come.
+    streams: Vec<S::Token>,
 }
 
 impl<S: Session> VerifyConnection<S> {
@@ -61,6 +63,7 @@ impl<S: Session> VerifyConnection<S> {
             conn: S::Conn::default(),
             flow: Default::default(),
             ready: false,
+            streams: Vec::new(),
         };
         let mut out = Vec::new();
         line.tell(seen, |conn, heard| {
@@ -134,6 +137,14 @@ impl<S: Session> VerifyConnection<S> {
             session.received(conn, 0, &buffer[..n], &mut out, heard)
         })
         .map_err(io::Error::other::<Fault>)?;
+        // A stream has been seen to work: it may have no end.
+        for token in std::mem::take(&mut self.streams) {
+            if self.flow.place(token).is_some() {
+                self.tell(seen, |conn, heard| {
+                    session.hang_up(conn, 0, token, &mut out, heard)
+                });
+            }
+        }
         self.stream.write_all(&out)
     }
 
@@ -147,6 +158,7 @@ impl<S: Session> VerifyConnection<S> {
             seen,
             flow: &mut self.flow,
             ready: &mut self.ready,
+            streams: &mut self.streams,
         };
         tell(&mut self.conn, &mut heard)
     }
@@ -157,11 +169,16 @@ struct SessionEvents<'a, T: Token> {
     seen: &'a mut SessionResults,
     flow: &'a mut T::InFlight,
     ready: &'a mut bool,
+    streams: &'a mut Vec<T>,
 }
 
 impl<T: Token> Events<T> for SessionEvents<'_, T> {
     fn ready(&mut self) {
         *self.ready = true;
+    }
+
+    fn streamed(&mut self, token: T, _: u32) {
+        self.streams.push(token);
     }
 
     fn answered(&mut self, token: T, answer: Answer) -> Booked {

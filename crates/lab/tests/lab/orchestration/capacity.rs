@@ -56,6 +56,7 @@ fn search_for(
         limits: Limits {
             latency,
             errors: 0.001,
+            good: None,
         },
         starts: STARTS,
         beyond,

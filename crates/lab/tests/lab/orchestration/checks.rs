@@ -366,6 +366,7 @@ fn each_that_applies_is_raised_in_a_capacity_search() {
             limits: Limits {
                 latency: vec![LatencyLimit::new(99.0, 10.0)],
                 errors: 0.5,
+                good: None,
             },
             starts: STARTS,
             beyond: None,

@@ -354,6 +354,7 @@ fn windows(n: u32, rate: f64, seed: u64) -> Vec<Window> {
                 generator_cpu_ns: None,
                 rss_bytes: Some(4 << 20),
                 outstanding: 0,
+                events: 0,
             }
         })
         .collect()

@@ -227,6 +227,14 @@ impl<C: Content> H2Conn<C> {
         }
         let (left, more) = (data.left - n, data.padding - padding);
         let whole = data.end && left == 0 && more == 0;
+        if let StreamState::Open(place) = known {
+            if n > 0 && left == 0 {
+                C::chunk(turn.state, &mut self.streams.get(place).answer.reading);
+            }
+            if self.tell(place, turn) && !whole && self.hang_up(place, turn) {
+                known = StreamState::Cancelled;
+            }
+        }
         if let (StreamState::Open(place), false) = (known, whole) {
             let stream = self.streams.get(place);
             if let Some(tag) = stream.tag.filter(|_| stream.answer.begins()) {
@@ -265,6 +273,38 @@ impl<C: Content> H2Conn<C> {
             _ => {}
         }
         Ok(n + padding)
+    }
+
+    /// Tells the news of a stream of events. True: as many have come as were wanted.
+    #[inline]
+    fn tell(&mut self, place: usize, turn: &mut Turn<'_, C, impl Events<Tag>>) -> bool {
+        let stream = self.streams.get(place);
+        let news = C::news(turn.state, &mut stream.answer.reading);
+        if let Some(tag) = stream.tag {
+            if news.events > 0 {
+                turn.events.streamed(tag, news.events);
+            }
+            if news.over {
+                turn.events.over(tag);
+            }
+        }
+        news.enough
+    }
+
+    /// Ends a stream of events, and reports it as answered. False: the answer is none.
+    #[cold]
+    pub(super) fn hang_up(
+        &mut self,
+        place: usize,
+        turn: &mut Turn<'_, C, impl Events<Tag>>,
+    ) -> bool {
+        let stream = self.streams.get(place);
+        if !C::hang_up(turn.state, &mut stream.answer.reading) {
+            return false;
+        }
+        put_number(frame::RST_STREAM, stream.id, frame::CANCEL, turn.out);
+        self.answer(place, None, true, turn);
+        true
     }
 
     #[inline]
