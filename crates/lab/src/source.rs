@@ -24,6 +24,11 @@ pub struct Mistake {
 }
 
 impl Mistake {
+    /// The mistake in words, without its place.
+    pub(crate) fn label(&self) -> &str {
+        &self.label
+    }
+
     /// Marks the mistake as one that `Shares::Random` avoids.
     #[must_use]
     pub(crate) fn helped_by_chance(mut self) -> Self {

@@ -93,8 +93,9 @@ pub struct LoadArgs {
     pub file: Option<PathBuf>,
     /// Replay an access log, at its own times
     ///
-    /// In the common or combined format. With --file, each line is the request of that file with
-    /// its method and path; otherwise prony sends the log's GET and HEAD requests.
+    /// In the common or combined format, or JSON of Caddy, Traefik or nginx. With --file, each line
+    /// is the request of that file with its method and path; otherwise prony sends the log's GET
+    /// and HEAD requests. Fractions of seconds are kept.
     #[arg(
         long,
         value_name = "LOG",

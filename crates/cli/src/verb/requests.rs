@@ -3,7 +3,7 @@
 use crate::CommandEnd;
 use crate::args::{From, Requests, RequestsCommand};
 use miette::{IntoDiagnostic, Result, miette};
-use prony_lab::requests::from::make;
+use prony_lab::requests::from::{MakeOptions, Note, Variables, listed, make_with};
 use prony_record::inert;
 use std::io::Read;
 use std::path::Path;
@@ -14,7 +14,7 @@ pub fn main(args: &Requests) -> Result<CommandEnd> {
 }
 
 fn from(args: &From) -> Result<CommandEnd> {
-    let shown = args.file.display();
+    let shown = shown(&args.file);
     let mut bytes = Vec::new();
     if args.file == Path::new("-") {
         std::io::stdin().read_to_end(&mut bytes).into_diagnostic()?;
@@ -24,15 +24,15 @@ fn from(args: &From) -> Result<CommandEnd> {
     }
     let text = text_of(&bytes);
     let folder = args.file.parent().unwrap_or(Path::new(""));
-    let server = args.server.as_deref();
-    let made =
-        make(&text, args.format, server, folder).map_err(|error| miette!("{shown}: {error}"))?;
-    for note in &made.notes {
-        let help = match &note.server {
-            Some(server) => format!("; --server {} takes these", inert::line(server)),
-            None => String::new(),
-        };
-        eprintln!("not carried over: {note}{help}");
+    let options = MakeOptions {
+        format: args.format,
+        server: args.server.as_deref(),
+        folder: Some(folder),
+        variables: variables(args, folder)?,
+    };
+    let made = make_with(&text, &options).map_err(|error| miette!("{shown}: {error}"))?;
+    if !made.notes.is_empty() {
+        eprint!("{}", listed(&shown, &made.notes, help));
     }
     if args.json {
         println!("{}", serde_json::to_string_pretty(&made).into_diagnostic()?);
@@ -45,8 +45,42 @@ fn from(args: &From) -> Result<CommandEnd> {
     })
 }
 
+/// A file's name, fit for a terminal.
+fn shown(file: &Path) -> String {
+    inert::line(&file.display().to_string()).into_owned()
+}
+
+/// The values of environments and of the command line.
+fn variables(args: &From, folder: &Path) -> Result<Variables> {
+    let mut variables = Variables::default();
+    for file in &args.environment {
+        let shown = shown(file);
+        let bytes = std::fs::read(file).map_err(|error| miette!("cannot read {shown}: {error}"))?;
+        let read = variables.read(&text_of(&bytes));
+        read.map_err(|why| miette!("cannot read the environment {shown}: {why}"))?;
+    }
+    for (name, value) in &args.var {
+        let given = variables.give(name, value, folder);
+        given.map_err(|why| usage!("--var {}", inert::line(&why)))?;
+    }
+    Ok(variables)
+}
+
+/// What to type for requests that were left out.
+fn help(note: &Note) -> Option<String> {
+    if let Some(server) = &note.server {
+        return Some(format!("--server {} takes these", inert::line(server)));
+    }
+    let name = inert::line(note.variable.as_ref()?);
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
+    Some(match name.chars().all(plain) {
+        true => format!("--var {name}=VALUE sets it"),
+        false => format!("--var '{name}=VALUE' sets it"),
+    })
+}
+
 /// The text of a file: UTF-8, or UTF-16 with its mark, as PowerShell writes what is redirected.
-fn text_of(bytes: &[u8]) -> String {
+pub fn text_of(bytes: &[u8]) -> String {
     let units = |from: fn([u8; 2]) -> u16| {
         let pairs = bytes[2..].chunks_exact(2);
         let units: Vec<u16> = pairs.map(|pair| from([pair[0], pair[1]])).collect();

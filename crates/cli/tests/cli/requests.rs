@@ -449,7 +449,7 @@ fn what_is_made_of_other_files_is_loaded_as_it_is() {
     let none = place
         .prony(&["requests", "from", &path("nothing.txt")])
         .with(1);
-    assert!(none.stderr.contains("none of har, openapi"), "{none}");
+    assert!(none.stderr.contains("none of har, postman"), "{none}");
 }
 
 #[test]
@@ -467,6 +467,6 @@ fn remedies_for_files_of_requests_are_flags() {
         &format!("curl {url}/a\ncurl {url}/b\ncurl http://other.test/\n"),
     );
     let made = place.prony(&["requests", "from", two.to_str().unwrap()]);
-    let help = "; --server http://other.test takes these";
+    let help = "  --server http://other.test takes these\n";
     assert!(made.stderr.contains(help), "{made}");
 }

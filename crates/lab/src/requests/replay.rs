@@ -1,8 +1,9 @@
 //! A server's log, sent again at its own times: in its order, as fast as it came or a multiple of that.
 
 use super::ServerFacts;
-use super::from::access_log::{has_no_body, lines_of, timed};
-use super::from::{FoundRequest, free_name};
+use super::from::log::{has_no_body, timed};
+use super::from::notes::joined;
+use super::from::{FoundRequest, LogTime, Note, free_name};
 use prony_engine::protocol::Mix;
 use prony_engine::protocol::mix::{
     Column, Expected, MixRequest, Piece, Recorded, RecordedRequest, SAMPLE, ValueTable,
@@ -20,26 +21,28 @@ const NAMED: usize = 100;
 pub struct Replay {
     /// The requests, with when each is due.
     pub mix: Mix,
-    /// Notes on what was left out, in words.
-    pub notes: Vec<String>,
+    /// Lines that were skipped or changed.
+    pub notes: Vec<Note>,
+    /// The log has times in whole seconds, over which their requests are spread.
+    pub whole_seconds: bool,
 }
 
 /// Why a log cannot be sent again.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
     /// There is nothing to send.
-    #[error("no line of it can be sent again{}", .0.first().map_or(String::new(), |note| format!(": {note}")))]
-    Nothing(Vec<String>),
+    #[error("no line of it can be sent again{}{}", if .0.is_empty() { "" } else { ": " }, joined(.0))]
+    Nothing(Vec<Note>),
     /// Sessions have an order of their own.
     #[error("sessions cannot be replayed from a log, which has another order: use requests")]
     Sessions,
 }
 
-/// The requests of a log in the common or combined format, `speed` times as fast as they came. With a `mix` each line is the
-/// request of it whose method and path fit, sent with its own values, header fields and body; lines that fit none are left
-/// out. Without one each line's own path is asked for.
+/// The requests of a log in the common or combined format, or of lines of JSON, `speed` times as fast as they came. With a
+/// `mix` each line is the request of it whose method and path fit, sent with its own values, header fields and body; lines
+/// that fit none are left out. Without one each line's own path is asked for.
 ///
-/// A log's times are whole seconds: the requests of one second are spread evenly over it.
+/// Where times are in whole seconds, the requests of one second are spread evenly over it; others keep their distances.
 ///
 /// # Errors
 /// When nothing is left to send.
@@ -61,36 +64,70 @@ pub fn replay(
             (mix, requests)
         }
     };
-    let mut timed: Vec<(i64, RecordedRequest)> = lines
-        .iter()
-        .map(|(second, _)| *second)
-        .zip(requests)
-        .collect();
-    // A line is written when its answer is complete, which need not be in the order of the times.
-    timed.sort_by_key(|(second, _)| *second);
-    let (Some(first), Some(last)) = (timed.first(), timed.last()) else {
+    notes.extend(hosts(&lines));
+    let times: Vec<LogTime> = lines.iter().map(|(time, _)| *time).collect();
+    let (Some(first), Some(last)) = (
+        times.iter().map(|time| time.nanos).min(),
+        times.iter().map(|time| time.nanos).max(),
+    ) else {
         return Err(ReplayError::Nothing(notes));
     };
-    let seconds = (last.0 - first.0 + 1) as f64;
+    let (due, places) = due(&times, speed).into_iter().unzip();
+    let places: Vec<usize> = places;
+    // With a second for the last request, of which whole seconds do not say when it came.
+    let length = (last.saturating_sub(first) as f64 + SECOND as f64) / speed;
     mix.recorded = Some(Box::new(Recorded {
-        // With the last second of the log.
-        length: (seconds / speed * SECOND as f64) as Nanos,
-        due: due(&timed, speed),
-        requests: timed.into_iter().map(|(_, request)| request).collect(),
+        length: length as Nanos,
+        due,
+        requests: places.into_iter().map(|place| requests[place]).collect(),
     }));
-    Ok(Replay { mix, notes })
+    Ok(Replay {
+        mix,
+        notes,
+        whole_seconds: times.iter().any(|time| time.whole),
+    })
 }
 
-/// When each request is due, in order, so many times as fast as in the log.
-fn due(timed: &[(i64, RecordedRequest)], speed: f64) -> Vec<Nanos> {
-    let first = timed.first().map_or(0, |one| one.0);
-    let mut all = Vec::with_capacity(timed.len());
-    for of_second in timed.chunk_by(|a, b| a.0 == b.0) {
-        let second = (of_second[0].0 - first) as f64;
-        let n = of_second.len() as f64;
-        let spread = (0..of_second.len()).map(|nth| second + nth as f64 / n);
-        all.extend(spread.map(|at| (at / speed * SECOND as f64) as Nanos));
+/// Requests to several hosts are sent to one server: which hosts.
+fn hosts(lines: &[(LogTime, FoundRequest)]) -> Option<Note> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for (_, sent) in lines {
+        *counts.entry(sent.host()).or_default() += 1;
     }
+    counts.remove("");
+    let mut counts: Vec<(&str, u64)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let (_, others) = counts.split_first()?;
+    let mut others = others.iter();
+    let (name, n) = others.next()?;
+    let reason = "request to another host than most, sent to the server that is loaded";
+    let mut note = Note {
+        count: *n,
+        ..Note::new(name, reason)
+    };
+    others.for_each(|(name, n)| note.add_times(name, *n));
+    Some(note)
+}
+
+/// When each request is due, so many times as fast as in the log, and its place in the log. They are in order, in which
+/// lines need not be, as one is written when its answer is complete.
+fn due(times: &[LogTime], speed: f64) -> Vec<(Nanos, usize)> {
+    let mut order: Vec<usize> = (0..times.len()).collect();
+    order.sort_by_key(|&place| (times[place].nanos, times[place].whole));
+    let first = order.first().map_or(0, |&place| times[place].nanos);
+    let mut all = Vec::with_capacity(times.len());
+    let same = |&a: &usize, &b: &usize| times[a] == times[b] && times[a].whole;
+    for of_second in order.chunk_by(same) {
+        let since = times[of_second[0]].nanos.saturating_sub(first) as f64;
+        let n = of_second.len() as f64;
+        let spread = of_second.iter().enumerate().map(|(nth, &place)| {
+            let at = since + nth as f64 / n * SECOND as f64;
+            ((at / speed) as Nanos, place)
+        });
+        all.extend(spread);
+    }
+    // Spread ones may be due later than others of their second.
+    all.sort_by_key(|(due, _)| *due);
     all
 }
 
@@ -110,7 +147,7 @@ struct Group<'a> {
 }
 
 /// A mix of the requests of the log itself, and which of them each line is.
-fn alone(lines: &[(i64, FoundRequest)], server: &ServerFacts) -> (Mix, Vec<RecordedRequest>) {
+fn alone(lines: &[(LogTime, FoundRequest)], server: &ServerFacts) -> (Mix, Vec<RecordedRequest>) {
     let mut counts: HashMap<(&str, &str), usize> = HashMap::new();
     for (_, sent) in lines {
         *counts.entry(place(sent)).or_default() += 1;
@@ -193,10 +230,10 @@ fn request(name: String, method: &str, table: usize, server: &ServerFacts) -> Mi
 
 /// Keeps the lines that are a request of the mix; gives which of them each is.
 fn onto(
-    lines: &mut Vec<(i64, FoundRequest)>,
+    lines: &mut Vec<(LogTime, FoundRequest)>,
     mix: &Mix,
     prefix: &str,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Vec<RecordedRequest> {
     let patterns: Vec<Regex> = mix.requests.iter().map(pattern).collect();
     let mut known: HashMap<(String, String), Option<u32>> = HashMap::new();
@@ -223,12 +260,15 @@ fn onto(
     });
     let mut left: Vec<(String, u64)> = left.into_iter().collect();
     left.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    if let Some((most, _)) = left.first() {
-        let all: u64 = left.iter().map(|(_, n)| n).sum();
-        notes.push(format!(
-            "{}: no request of the file has their method and path, such as {most}",
-            lines_of(all)
-        ));
+    let reason = "no request of the file has this method and path";
+    let mut left = left.into_iter();
+    if let Some((path, n)) = left.next() {
+        let mut note = Note {
+            count: n,
+            ..Note::new(path, reason)
+        };
+        left.for_each(|(path, n)| note.add_times(&path, n));
+        notes.push(note);
     }
     requests
 }
@@ -304,7 +344,13 @@ mod tests {
             prefix: "/v1".into(),
             ..ServerFacts::anywhere()
         };
-        let Replay { mix, notes } = replay(&log, 2.0, None, &server).unwrap();
+        let Replay {
+            mix,
+            notes,
+            whole_seconds,
+        } = replay(&log, 2.0, None, &server).unwrap();
+        assert!(whole_seconds);
+        let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
         let recorded = mix.recorded.as_ref().unwrap();
         let (due, length) = (&recorded.due, recorded.length);
         assert_eq!(length, 1_500_000_000);
@@ -337,6 +383,77 @@ mod tests {
         let rates: Vec<f64> = stages.iter().map(|stage| stage.from.round()).collect();
         assert_eq!(rates, [5.0, 2.0, 0.0]);
         assert_eq!(stages[2].duration.0, Duration::from_millis(300));
+    }
+
+    #[test]
+    fn fractions_of_seconds_are_kept() {
+        let caddy = |at: &str, host: &str, uri: &str| {
+            format!(
+                r#"{{"ts":{at},"request":{{"method":"GET","host":"{host}","uri":"{uri}"}},"duration":0.25,"status":200}}"#
+            ) + "\n"
+        };
+        let log = [
+            caddy("1646861401.75", "a.test", "/b"),
+            caddy("1646861401.5", "a.test", "/a"),
+            caddy("1646861402.625", "b.test", "/c"),
+        ];
+        let found = replay(&log.concat(), 2.0, None, &ServerFacts::anywhere()).unwrap();
+        assert!(!found.whole_seconds);
+        let recorded = found.mix.recorded.as_ref().unwrap();
+        assert_eq!(recorded.due, [0, 125_000_000, 562_500_000]);
+        assert_eq!(recorded.length, 1_062_500_000);
+        let order: Vec<String> = paths(&found.mix)
+            .into_iter()
+            .map(|(_, path)| path)
+            .collect();
+        assert_eq!(order, ["/a", "/b", "/c"]);
+        assert_eq!(
+            joined(&found.notes),
+            "b.test: request to another host than most, sent to the server that is loaded"
+        );
+        // A log that changed from whole seconds to fractions: 10 s and a quarter more, and the whole ones are spread.
+        let common = |time: &str, path: &str| {
+            format!("::1 - - [10/Oct/2000:13:55:{time} -0700] \"GET {path} HTTP/1.1\" 200 5\n")
+        };
+        let log = [
+            common("10", "/a"),
+            common("10", "/b"),
+            common("10.250", "/c"),
+        ];
+        let found = replay(&log.concat(), 1.0, None, &ServerFacts::anywhere()).unwrap();
+        let recorded = found.mix.recorded.as_ref().unwrap();
+        assert_eq!(recorded.due, [0, 250_000_000, 500_000_000]);
+        let order: Vec<String> = paths(&found.mix)
+            .into_iter()
+            .map(|(_, path)| path)
+            .collect();
+        assert_eq!(order, ["/a", "/c", "/b"]);
+    }
+
+    proptest::proptest! {
+        /// Times are in order and within the length, one for each request, whatever the log has.
+        #[test]
+        fn times_are_in_order(
+            times in proptest::collection::vec((0_i64..5_000_000_000, proptest::bool::ANY), 1..50),
+            speed in 0.1_f64..100.0,
+        ) {
+            let time = |&(nanos, whole): &(i64, bool)| match whole {
+                true => LogTime { nanos: nanos / 1_000_000_000 * 1_000_000_000, whole },
+                false => LogTime { nanos, whole },
+            };
+            let times: Vec<LogTime> = times.iter().map(time).collect();
+            let due = due(&times, speed);
+            let mut places: Vec<usize> = due.iter().map(|(_, place)| *place).collect();
+            places.sort_unstable();
+            proptest::prop_assert_eq!(places, (0..times.len()).collect::<Vec<_>>());
+            proptest::prop_assert!(due.is_sorted_by_key(|(due, _)| *due));
+            let first = times.iter().map(|time| time.nanos).min().unwrap();
+            for (due, place) in due {
+                let at = (times[place].nanos - first) as f64 / speed;
+                let most = if times[place].whole { 1e9 / speed } else { 0.0 };
+                proptest::prop_assert!(due as f64 >= at - 1.0 && due as f64 <= at + most + 1.0);
+            }
+        }
     }
 
     #[test]
@@ -374,15 +491,14 @@ body = "{}"
             line(2, "GET /orders", 200),
         ]
         .concat();
-        let Replay { mix, notes } = replay(&log, 1.0, Some(mix), &server).unwrap();
+        let Replay { mix, notes, .. } = replay(&log, 1.0, Some(mix), &server).unwrap();
+        let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
         assert_eq!(mix.recorded.as_ref().unwrap().length, 1_000_000_000);
         let names: Vec<String> = paths(&mix).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["order", "item"]);
         assert_eq!(
             notes,
-            [
-                "2 lines: no request of the file has their method and path, such as GET /items/77/photo"
-            ]
+            ["GET /items/77/photo, GET /orders: no request of the file has this method and path"]
         );
     }
 

@@ -5,7 +5,8 @@ use crate::args::LoadArgs;
 use crate::request::ways;
 use miette::{Context, IntoDiagnostic, Result, miette};
 use prony_lab::requests::ServerFacts;
-use prony_lab::requests::replay::{Replay, replay, stages};
+use prony_lab::requests::from::listed;
+use prony_lab::requests::replay::{replay, stages};
 use prony_lab::requests::verify::RequestFile;
 use prony_lab::workload::Workload;
 use prony_record::{Extent, SECOND, Span, inert};
@@ -28,18 +29,22 @@ pub fn of(
     let text = std::fs::read(log)
         .into_diagnostic()
         .wrap_err_with(|| format!("cannot read {name}"))?;
-    let text = String::from_utf8_lossy(&text);
+    let text = crate::verb::requests::text_of(&text);
     let by_file = file.is_some();
     let mix = file.map(|file| file.mix);
-    let Replay { mut mix, notes } = replay(&text, args.speed, mix, server).map_err(|error| {
+    let found = replay(&text, args.speed, mix, server).map_err(|error| {
         miette!(
-            help = "a log is in the common or combined format, as nginx and Apache write it by default",
+            help = "a log is in the common or combined format (nginx, Apache), or has an object of JSON on each line (Caddy, Traefik, nginx)",
             "{name}: {}",
             inert::line(&error.to_string())
         )
     })?;
-    for note in &notes {
-        eprintln!("{name}: left out {}", inert::line(note));
+    let mut mix = found.mix;
+    if !found.notes.is_empty() {
+        eprint!("{}", listed(&name, &found.notes, |_| None));
+    }
+    if found.whole_seconds && !args.shown.quiet {
+        eprintln!("{name}: times in whole seconds; requests are spread evenly over each second");
     }
     if !by_file {
         let fields = args.request.fields()?;

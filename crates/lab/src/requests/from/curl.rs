@@ -4,7 +4,7 @@ mod glob;
 mod options;
 mod shell;
 
-use super::{FoundRequest, FoundRequests, Note, form, headers_of, split_url};
+use super::{FoundRequest, FoundRequests, Note, ReadContext, form, headers_of, split_url};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use options::OPTIONS;
@@ -125,14 +125,14 @@ fn is_assignment(word: &str) -> bool {
     name.is_some_and(|name| !name.is_empty() && name.chars().all(fits))
 }
 
-pub(super) fn read(text: &str, folder: &Path) -> Result<FoundRequests, String> {
+pub(super) fn read(text: &str, context: &ReadContext<'_>) -> Result<FoundRequests, String> {
     let mut found = FoundRequests::default();
     for line in shell::lines(text)? {
         let Some(at) = line.words.iter().position(|word| is_curl(word)) else {
             continue;
         };
         let mut reading = CurlReader {
-            folder,
+            folder: context.folder,
             line: &line,
             notes: Vec::new(),
         };

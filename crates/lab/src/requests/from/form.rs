@@ -148,7 +148,7 @@ fn words(text: &str, lists: bool) -> Vec<(String, char)> {
 }
 
 /// The content type that curl takes from the name of a file.
-fn type_of(name: &str) -> &'static str {
+pub(super) fn type_of(name: &str) -> &'static str {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
     match extension.unwrap_or_default().to_ascii_lowercase().as_str() {
         "gif" => "image/gif",
@@ -179,6 +179,15 @@ pub(super) fn body(parts: &[FormPart], of_form: bool) -> (String, Vec<u8>) {
     let mut boundaries = (0..).map(|n| format!("------------------------prony{n:017}"));
     let boundary = boundaries.find(|boundary| !has(boundary));
     let boundary = boundary.expect("a text has no end of them");
+    body_between(boundary, parts, of_form)
+}
+
+/// The same with a boundary that is known; gives it back.
+pub(super) fn body_between(
+    boundary: String,
+    parts: &[FormPart],
+    of_form: bool,
+) -> (String, Vec<u8>) {
     let escaped = |text: &str| {
         let text = text.replace('"', "%22").replace('\r', "%0D");
         text.replace('\n', "%0A")

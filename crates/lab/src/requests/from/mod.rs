@@ -2,27 +2,37 @@
 //!
 //! Each kind has its file, which gives `FoundRequest` requests; here they are counted, named and written.
 
-pub(super) mod access_log;
+mod access_log;
+mod address;
 mod curl;
 mod form;
 mod har;
+mod json_log;
+pub(super) mod log;
+mod log_time;
+pub(super) mod notes;
 mod openapi;
+mod pick;
+mod postman;
+mod unread;
 mod urls;
 mod vegeta;
 mod write;
 
+pub(super) use log_time::LogTime;
+pub use notes::{Note, listed};
+pub use postman::Variables;
 pub(super) use write::free_name;
 
 use super::{RequestsError, ServerFacts};
 use crate::source::Unreadable;
-use prony_engine::protocol::mix::exact_shares;
-use prony_record::inert;
-use serde::Serialize;
-use std::collections::BTreeMap;
+use address::{SplitUrl, basic, headers_of, once_each, split_url};
+use notes::{grouped, joined};
+use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
-use url::Url;
 
 /// Where requests come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +45,27 @@ pub enum Format {
     Har,
     /// A description in JSON or YAML.
     OpenApi,
-    /// A log in the common or combined format.
+    /// A collection of Postman, version 2.
+    Postman,
+    /// A log in the common or combined format, or of lines of JSON.
     AccessLog,
     /// A list of URLs, one on each line.
     Urls,
+}
+
+/// A request, and how often it was found.
+struct Counted {
+    sent: FoundRequest,
+    times: u32,
+    /// The statuses with which it was answered, each once.
+    statuses: Vec<u16>,
+}
+
+/// Files and values that a text refers to.
+struct ReadContext<'a> {
+    /// Folder from which the files are seen that the text names.
+    folder: &'a Path,
+    variables: &'a Variables,
 }
 
 /// A kind: its name, what recognises it, and what reads it.
@@ -46,16 +73,28 @@ struct FormatReader {
     format: Format,
     name: &'static str,
     is: fn(&str) -> bool,
-    read: fn(&str, &Path) -> Result<FoundRequests, String>,
+    read: fn(&str, &ReadContext<'_>) -> Result<FoundRequests, String>,
 }
 
 /// In the order in which they are tried.
-const KINDS: [FormatReader; 6] = [
+const KINDS: [FormatReader; 7] = [
     FormatReader {
         format: Format::Har,
         name: "har",
         is: har::is,
         read: har::read,
+    },
+    FormatReader {
+        format: Format::Postman,
+        name: "postman",
+        is: postman::is,
+        read: postman::read,
+    },
+    FormatReader {
+        format: Format::AccessLog,
+        name: "access-log",
+        is: log::is,
+        read: log::read,
     },
     FormatReader {
         format: Format::OpenApi,
@@ -74,12 +113,6 @@ const KINDS: [FormatReader; 6] = [
         name: "curl",
         is: curl::is,
         read: curl::read,
-    },
-    FormatReader {
-        format: Format::AccessLog,
-        name: "access-log",
-        is: access_log::is,
-        read: access_log::read,
     },
     FormatReader {
         format: Format::Urls,
@@ -140,6 +173,33 @@ fn is_mark(c: char) -> bool {
     c == OPEN || c == CLOSE
 }
 
+/// Takes the marks of values out of all texts of a document, which are none of a text's.
+fn without_marks(value: &mut serde_json::Value) {
+    use serde_json::Value;
+    let marked = |c: char| is_mark(c) || c == openapi::NUMBER;
+    match value {
+        Value::String(text) => text.retain(|c| !marked(c)),
+        Value::Array(all) => all.iter_mut().for_each(without_marks),
+        Value::Object(all) => {
+            all.retain(|name, _| !name.contains(marked));
+            all.values_mut().for_each(without_marks);
+        }
+        _ => {}
+    }
+}
+
+/// A document in JSON; in words why not.
+fn json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| match error.classify() {
+        Category::Eof => format!(
+            "its JSON is cut off at line {}, column {}",
+            error.line(),
+            error.column()
+        ),
+        _ => error.to_string(),
+    })
+}
+
 /// A request as it was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FoundRequest {
@@ -158,6 +218,14 @@ pub(super) struct FoundRequest {
     pub(super) status: Option<u16>,
 }
 
+impl FoundRequest {
+    /// The host of its server, with the port; empty when the text does not say.
+    pub(super) fn host(&self) -> &str {
+        let host = self.origin.split_once("://");
+        host.map_or("", |(_, host)| host)
+    }
+}
+
 /// Requests that were found in a text.
 #[derive(Debug, Default)]
 struct FoundRequests {
@@ -166,55 +234,6 @@ struct FoundRequests {
     notes: Vec<Note>,
     /// The server that the text is about, if it says so; otherwise the one with most requests is taken.
     server: Option<String>,
-}
-
-/// Characters of a note's place and of its reason that are shown.
-const LONG: usize = 300;
-
-/// Something of a text that was left out, changed or guessed.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub struct Note {
-    /// Where: a line, a URL, or an operation.
-    pub place: String,
-    /// Item that was left out, changed or guessed, and why.
-    pub reason: String,
-    /// Server to name so that the requests to it are taken, which were left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub server: Option<String>,
-}
-
-impl Note {
-    fn new(place: impl AsRef<str>, reason: impl AsRef<str>) -> Self {
-        // Some URLs hold whole pictures.
-        let short = |text: &str| {
-            let text = inert::line(text);
-            match text.char_indices().nth(LONG) {
-                Some((at, _)) => format!("{}…", &text[..at]),
-                None => text.into_owned(),
-            }
-        };
-        Self {
-            place: short(place.as_ref()),
-            reason: short(reason.as_ref()),
-            server: None,
-        }
-    }
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place.as_str() {
-            "" => f.write_str(&self.reason),
-            place if self.reason.starts_with(place) => f.write_str(&self.reason),
-            place => write!(f, "{place}: {}", self.reason),
-        }
-    }
-}
-
-/// Notes as one text.
-fn joined(notes: &[Note]) -> String {
-    let all: Vec<String> = notes.iter().map(ToString::to_string).collect();
-    all.join("; ")
 }
 
 /// A file of requests.
@@ -275,6 +294,19 @@ impl From<Unreadable> for FromError {
     }
 }
 
+/// Choices for the file that is made.
+#[derive(Debug, Default)]
+pub struct MakeOptions<'a> {
+    /// Format of the text; None: it is recognised.
+    pub format: Option<Format>,
+    /// The server whose requests are taken; None: chosen by the text.
+    pub server: Option<&'a str>,
+    /// Folder from which the files are seen that the text names.
+    pub folder: Option<&'a Path>,
+    /// Values of variables that the text does not have.
+    pub variables: Variables,
+}
+
 /// Makes a file of requests. Files that the text names are seen from `folder`.
 ///
 /// # Errors
@@ -285,24 +317,46 @@ pub fn make(
     server: Option<&str>,
     folder: &Path,
 ) -> Result<Made, FromError> {
-    let text = text.trim_start_matches('\u{feff}');
-    let format = match format.or_else(|| Format::of(text)) {
-        Some(format) => format,
-        None => return Err(other(text).map_or(FromError::Unknown, FromError::Other)),
+    let options = MakeOptions {
+        format,
+        server,
+        folder: Some(folder),
+        ..MakeOptions::default()
     };
-    let found = (format.kind().read)(text, folder);
+    make_with(text, &options)
+}
+
+/// Makes a file of requests.
+///
+/// # Errors
+/// When there are none in it.
+pub fn make_with(text: &str, options: &MakeOptions<'_>) -> Result<Made, FromError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let folder = options.folder.unwrap_or(Path::new(""));
+    let format = match options.format.or_else(|| Format::of(text)) {
+        Some(format) => format,
+        None => return Err(unread::other(text).map_or(FromError::Unknown, FromError::Other)),
+    };
+    let context = ReadContext {
+        folder,
+        variables: &options.variables,
+    };
+    let found = (format.kind().read)(text, &context);
     let FoundRequests {
         requests,
         mut notes,
         server: own,
     } = found.map_err(|why| FromError::Unreadable { format, why })?;
-    let requests = fit(requests, &mut notes);
-    let wanted = server.map(|server| wanted(server, &requests)).transpose()?;
-    let (requests, origin) = one_server(requests, wanted.or(own), &mut notes);
-    let mut counted = counted(requests);
-    often_enough(&mut counted, &mut notes);
-    let mut seen = std::collections::HashSet::new();
-    notes.retain(|note| seen.insert(note.clone()));
+    // Bytes that are no text were replaced when the file was read.
+    let requests = pick::fit(requests, text.contains('\u{fffd}'), &mut notes);
+    let wanted = options
+        .server
+        .map(|server| pick::wanted(server, &requests))
+        .transpose()?;
+    let (requests, origin) = pick::one_server(requests, wanted.or(own), &mut notes);
+    let mut counted = pick::counted(requests);
+    pick::often_enough(&mut counted, &mut notes);
+    let notes = grouped(notes);
     if counted.is_empty() {
         return Err(FromError::None { format, notes });
     }
@@ -319,371 +373,6 @@ pub fn make(
             "{:?}",
             miette::Report::new(RequestsError::from(mistake))
         ))),
-    }
-}
-
-/// Kinds of files that are not read, with what to do instead.
-fn other(text: &str) -> Option<&'static str> {
-    let first = text.trim_start_matches('\u{feff}').trim_start();
-    let has = |word: &str| text.contains(word);
-    let json = first.starts_with('{');
-    if text.starts_with("\u{1f}\u{fffd}") || text.starts_with("\u{1f}\u{8b}") {
-        return Some("this is packed: unpack it first (gunzip -c FILE | prony requests from -)");
-    }
-    if text.starts_with("(\u{fffd}/\u{fffd}") {
-        return Some("this is packed: unpack it first (zstd -dc FILE | prony requests from -)");
-    }
-    if text.starts_with("BZh") || text.starts_with("\u{fffd}7zXZ") || text.starts_with("PK\u{3}") {
-        return Some("this is packed: unpack it first");
-    }
-    if (json && has("\"swagger\"")) || text.lines().any(|line| line.starts_with("swagger:")) {
-        return Some(
-            "this is Swagger 2.0, and OpenAPI 3.0 and 3.1 are read: convert it first (npx swagger2openapi FILE)",
-        );
-    }
-    if json && (has("schema.getpostman.com") || has("_postman_id")) {
-        return Some(
-            "this is a Postman collection: Code > cURL writes each request as a command line, which is read",
-        );
-    }
-    if json && has("\"_type\"") && has("insomnia") || first.starts_with("type: collection.insomnia")
-    {
-        return Some(
-            "this is an export of Insomnia: export it as HAR, or copy its requests as cURL",
-        );
-    }
-    if first.starts_with("<jmeterTestPlan") || has("<jmeterTestPlan") {
-        return Some(
-            "this is a JMeter test plan: record the requests as HAR, or write them as cURL",
-        );
-    }
-    if has("Invoke-WebRequest") || has("Invoke-RestMethod") {
-        return Some("these are commands of PowerShell: copy them as cURL instead");
-    }
-    if first.starts_with("fetch(") || has("await fetch(") {
-        return Some("this is a call of fetch: copy it as cURL instead");
-    }
-    if first.starts_with("meta {") && has("url:") {
-        return Some("this is a request of Bruno: its Generate Code > Shell-cURL is read");
-    }
-    let methods = ["GET ", "POST ", "PUT ", "DELETE ", "PATCH ", "HEAD "];
-    if first.starts_with("###") || methods.iter().any(|method| first.starts_with(method)) {
-        return Some(
-            "this looks like an .http file or a raw request: write it as cURL, or as a target of vegeta (GET http://host/path)",
-        );
-    }
-    let logged = [
-        "\"request_uri\"",
-        "\"remote_addr\"",
-        "\"remote_ip\"",
-        "\"RequestPath\"",
-    ];
-    if json && logged.iter().any(|key| has(key)) {
-        return Some("this is a log in JSON: logs are read in the common and the combined format");
-    }
-    if first.starts_with("#Version:") || first.starts_with("#Fields:") {
-        return Some(
-            "this is a log in the W3C format: logs are read in the common and the combined format",
-        );
-    }
-    None
-}
-
-/// A URL taken apart.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct SplitUrl {
-    /// Scheme, host and port.
-    origin: String,
-    /// Host and port.
-    authority: String,
-    /// Path and query.
-    path: String,
-    /// Name and password, percent-encoded, with a colon between them.
-    user: Option<String>,
-}
-
-impl SplitUrl {
-    /// The host alone.
-    fn host(&self) -> &str {
-        let host = self.authority.rsplit_once(':');
-        match host.filter(|(host, _)| !host.contains(':') || host.ends_with(']')) {
-            Some((host, _)) => host,
-            None => &self.authority,
-        }
-    }
-}
-
-/// A URL taken apart; in words why not. Path and query stay as they are written, as far as they can be sent: without a
-/// fragment, and (unless they are wanted `as_is`) without segments that are dots.
-fn split_url(url: &str, as_is: bool) -> Result<SplitUrl, String> {
-    let parsed = Url::parse(url).map_err(|error| format!("{url}: {error}"))?;
-    if !matches!(parsed.scheme(), "http" | "https") {
-        return Err(format!("{url}: not over HTTP"));
-    }
-    let authority = &parsed[url::Position::BeforeHost..url::Position::AfterPort];
-    let user = match (parsed.username(), parsed.password()) {
-        ("", None) => None,
-        (name, None) => Some(name.to_owned()),
-        (name, Some(password)) => Some(format!("{name}:{password}")),
-    };
-    let after = url.split_once("://").map_or("", |(_, after)| after);
-    let written = &after[after.find(['/', '?', '#']).unwrap_or(after.len())..];
-    let written = written.split('#').next().unwrap_or_default();
-    let segments = written.split('?').next().unwrap_or_default().split('/');
-    let mut dots = segments.filter(|segment| {
-        let plain = segment.to_ascii_lowercase().replace("%2e", ".");
-        plain == "." || plain == ".."
-    });
-    let fits = written
-        .bytes()
-        .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    let path = match fits && (as_is || dots.next().is_none()) {
-        true if written.starts_with('/') => written.to_owned(),
-        true => format!("/{written}"),
-        false => parsed[url::Position::BeforePath..url::Position::AfterQuery].to_owned(),
-    };
-    Ok(SplitUrl {
-        origin: format!("{}://{authority}", parsed.scheme()),
-        authority: authority.to_owned(),
-        path,
-        user,
-    })
-}
-
-/// Names and values of header fields.
-type Fields = Vec<(String, String)>;
-
-/// Header fields that are sent with a request to this URL, each once, and what was left out of them. The generator
-/// makes some itself, and others belong to one connection.
-fn headers_of(all: Fields, url: &SplitUrl) -> Result<(Fields, Vec<String>), String> {
-    let mut notes = Vec::new();
-    let mut kept = Vec::new();
-    for (name, value) in all {
-        let lower = name.to_ascii_lowercase();
-        let keeps = match lower.as_str() {
-            _ if name.starts_with(':') => false,
-            "content-length" | "keep-alive" | "proxy-connection" => false,
-            "host" => !value.eq_ignore_ascii_case(&url.authority),
-            "connection" => {
-                // What it asks for is usual, and over TLS the file may be sent over HTTP/2, which has no such field.
-                let kept = url.origin.starts_with("http://") && !value.contains(',');
-                let has = |word: &str| {
-                    let mut tokens = value.split(',').map(str::trim);
-                    tokens.any(|token| token.eq_ignore_ascii_case(word))
-                };
-                has("close") || kept && has("keep-alive")
-            }
-            "transfer-encoding" => {
-                notes.push(format!(
-                    "{name}: {value} was left out: the body is sent with its length"
-                ));
-                false
-            }
-            "upgrade" | "http2-settings" => {
-                notes.push(format!("{name}: {value} was left out"));
-                false
-            }
-            // The marks are of descriptions.
-            _ if value.contains(is_mark) => {
-                return Err(format!("{name:?} with its value is not a header field"));
-            }
-            _ => true,
-        };
-        if keeps {
-            kept.push((name, value));
-        }
-    }
-    Ok((once_each(kept)?, notes))
-}
-
-/// Each field once: several of one name are joined, as HTTP has it (RFC 9110, 5.3); cookies by `;`.
-fn once_each(all: Vec<(String, String)>) -> Result<Vec<(String, String)>, String> {
-    let mut fields: Vec<(String, String)> = Vec::new();
-    for (name, value) in all {
-        let unfit = |c: char| c.is_control() && c != '\t' && !is_mark(c);
-        if !super::is_token(&name) || value.chars().any(unfit) {
-            return Err(format!("{name:?} with its value is not a header field"));
-        }
-        let same = |known: &&mut (String, String)| known.0.eq_ignore_ascii_case(&name);
-        match fields.iter_mut().find(same) {
-            Some((known, text)) => {
-                let between = match known.eq_ignore_ascii_case("cookie") {
-                    true => "; ",
-                    false => ", ",
-                };
-                *text += between;
-                *text += &value;
-            }
-            None => fields.push((name, value)),
-        }
-    }
-    Ok(fields)
-}
-
-/// Leaves out what a file cannot have.
-fn fit(all: Vec<FoundRequest>, notes: &mut Vec<Note>) -> Vec<FoundRequest> {
-    let mut kept = Vec::new();
-    for sent in all {
-        let FoundRequest { method, path, .. } = &sent;
-        let place = format!("{method} {path}");
-        let unfit = |c: char| c.is_ascii_whitespace() || c.is_control();
-        if !super::is_token(method) {
-            notes.push(Note::new(format!("{method:?} {path}"), "not a method"));
-        } else if method == "CONNECT" {
-            notes.push(Note::new(place, "CONNECT is for proxies"));
-        } else if !path.starts_with('/') {
-            notes.push(Note::new(
-                place,
-                "not a path: it does not begin with a slash",
-            ));
-        } else if !sent.templates && path.contains(unfit) {
-            notes.push(Note::new(
-                place,
-                "a path with a blank or a control character",
-            ));
-        } else {
-            kept.push(sent);
-        }
-    }
-    kept
-}
-
-/// The server that the user wants, as a URL or as a host with or without a port.
-fn wanted(server: &str, all: &[FoundRequest]) -> Result<String, FromError> {
-    let server = server.trim_end_matches('/');
-    let host = |origin: &str| {
-        let authority = origin.split_once("://").map_or(origin, |(_, rest)| rest);
-        authority.to_ascii_lowercase()
-    };
-    let name = |origin: &str| {
-        let authority = host(origin);
-        let bare = authority.rsplit_once(':');
-        let bare = bare.filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
-        bare.map_or(authority.clone(), |(name, _)| name.to_owned())
-    };
-    let origins = || all.iter().map(|sent| sent.origin.as_str());
-    let lower = server.to_ascii_lowercase();
-    let exact = origins().find(|origin| origin.eq_ignore_ascii_case(server));
-    let found = exact
-        .or_else(|| origins().find(|origin| host(origin) == lower))
-        .or_else(|| origins().find(|origin| name(origin) == lower));
-    found.map(str::to_owned).ok_or_else(|| {
-        let all: std::collections::BTreeSet<&str> =
-            origins().filter(|origin| !origin.is_empty()).collect();
-        FromError::NoServer {
-            server: server.to_owned(),
-            found: all.into_iter().collect::<Vec<_>>().join(", "),
-        }
-    })
-}
-
-/// The requests to one server, for which a file is: the `wanted` one, or the one that has most of them.
-fn one_server(
-    all: Vec<FoundRequest>,
-    wanted: Option<String>,
-    notes: &mut Vec<Note>,
-) -> (Vec<FoundRequest>, String) {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for sent in &all {
-        *counts.entry(&sent.origin).or_default() += 1;
-    }
-    let most = counts.values().max().copied().unwrap_or_default();
-    let wanted = wanted.filter(|wanted| counts.contains_key(wanted.as_str()));
-    // Of equal ones the first in the text.
-    let own = all.iter().map(|sent| sent.origin.as_str());
-    let own = own.clone().find(|origin| counts[origin] == most);
-    let own = wanted.unwrap_or_else(|| own.unwrap_or_default().to_owned());
-    for (origin, n) in counts.iter().filter(|(origin, _)| **origin != own) {
-        let requests = if *n == 1 { "request" } else { "requests" };
-        let other = match (*origin, own.as_str()) {
-            ("", own) => format!("without a server: a file is for one server, here {own}"),
-            (origin, "") => {
-                format!("to {origin}: a file is for one server, and most have none")
-            }
-            (origin, own) => format!("to {origin}: a file is for one server, here {own}"),
-        };
-        notes.push(Note {
-            server: (!origin.is_empty()).then(|| (*origin).to_owned()),
-            ..Note::new("", format!("{n} {requests} {other}"))
-        });
-    }
-    let mut requests = all;
-    requests.retain(|sent| sent.origin == own);
-    (requests, own)
-}
-
-/// A request, and how often it was found.
-struct Counted {
-    sent: FoundRequest,
-    times: u32,
-    /// The statuses with which it was answered, each once.
-    statuses: Vec<u16>,
-}
-
-/// Each request once, in the order of the text.
-fn counted(all: Vec<FoundRequest>) -> Vec<Counted> {
-    let mut places = std::collections::HashMap::new();
-    let mut counted: Vec<Counted> = Vec::new();
-    for sent in all {
-        let key = (
-            sent.method.clone(),
-            sent.path.clone(),
-            sent.headers.clone(),
-            sent.body.clone(),
-        );
-        let at = *places.entry(key).or_insert_with(|| {
-            counted.push(Counted {
-                sent: sent.clone(),
-                times: 0,
-                statuses: Vec::new(),
-            });
-            counted.len() - 1
-        });
-        let one = &mut counted[at];
-        one.times = one.times.saturating_add(1);
-        if let Some(status) = sent.status
-            && !one.statuses.contains(&status)
-        {
-            one.statuses.push(status);
-        }
-    }
-    counted
-}
-
-/// Leaves out what would never be sent, because its share is less than one in a thousand.
-fn often_enough(all: &mut Vec<Counted>, notes: &mut Vec<Note>) {
-    let sum = |all: &[Counted]| all.iter().map(|one| u64::from(one.times)).sum::<u64>();
-    let (before, requests) = (all.len(), sum(all));
-    // The most frequent first: of equal ones the earlier.
-    let mut places: Vec<usize> = (0..all.len()).collect();
-    places.sort_by_key(|&place| std::cmp::Reverse(all[place].times));
-    let mut kept = places.len();
-    loop {
-        let weights: Vec<u32> = places[..kept]
-            .iter()
-            .map(|&place| all[place].times)
-            .collect();
-        let sent = exact_shares(&weights).iter().filter(|&&n| n > 0).count();
-        if sent == kept {
-            break;
-        }
-        kept = sent;
-    }
-    let kept: std::collections::HashSet<usize> = places[..kept].iter().copied().collect();
-    let mut place = 0;
-    all.retain(|_| {
-        place += 1;
-        kept.contains(&(place - 1))
-    });
-    if all.len() < before {
-        let left = requests - sum(all);
-        let kinds = before - all.len();
-        notes.push(Note::new(
-            "",
-            format!(
-                "{kinds} kinds of requests, each less than one in a thousand: {left} of {requests} requests"
-            ),
-        ));
     }
 }
 

@@ -3,14 +3,18 @@
 
 mod files;
 mod pattern;
-mod style;
-mod values;
+pub(super) mod style;
+pub(super) mod values;
 
-use super::{CLOSE, FoundRequest, FoundRequests, Note, OPEN, form, split_url};
+pub(super) use values::NUMBER;
+
+use super::{
+    CLOSE, FoundRequest, FoundRequests, Note, OPEN, ReadContext, form, json, split_url,
+    without_marks,
+};
 use regex::Regex;
 use serde_json::{Map, Value};
 use std::cell::RefCell;
-use std::path::Path;
 use std::sync::LazyLock;
 use style::Style;
 
@@ -32,7 +36,7 @@ pub(super) fn is(text: &str) -> bool {
 fn document(text: &str) -> Result<Value, String> {
     let text = text.trim_start_matches('\u{feff}');
     match text.trim_start().starts_with('{') {
-        true => serde_json::from_str(text).map_err(|error| error.to_string()),
+        true => json(text),
         false => {
             let read = |error: serde_norway::Error| error.to_string();
             let mut yaml: serde_norway::Value = match serde_norway::from_str(text) {
@@ -47,21 +51,6 @@ fn document(text: &str) -> Result<Value, String> {
             yaml.apply_merge().map_err(read)?;
             Ok(as_json(yaml))
         }
-    }
-}
-
-/// Takes the marks of values out of all texts, which are none of a text's.
-fn without_marks(value: &mut Value) {
-    match value {
-        Value::String(text) => text.retain(|c| !super::is_mark(c) && c != values::NUMBER),
-        Value::Array(all) => all.iter_mut().for_each(without_marks),
-        Value::Object(all) => {
-            let marked =
-                |name: &String| name.contains(|c| super::is_mark(c) || c == values::NUMBER);
-            all.retain(|name, _| !marked(name));
-            all.values_mut().for_each(without_marks);
-        }
-        _ => {}
     }
 }
 
@@ -85,13 +74,13 @@ fn as_json(yaml: serde_norway::Value) -> Value {
     }
 }
 
-pub(super) fn read(text: &str, folder: &Path) -> Result<FoundRequests, String> {
+pub(super) fn read(text: &str, context: &ReadContext<'_>) -> Result<FoundRequests, String> {
     let mut document = document(text)?;
     let version = document["openapi"].as_str().unwrap_or_default();
     if !version.starts_with("3.") {
         return Err(format!("it is version {version:?}: 3.0 and 3.1 are read"));
     }
-    let notes = files::join(&mut document, folder);
+    let notes = files::join(&mut document, context.folder);
     without_marks(&mut document);
     let mut reading = OpenApiReader {
         document: &document,

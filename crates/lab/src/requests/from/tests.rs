@@ -24,7 +24,7 @@ fn listed(made: &Made) -> String {
 }
 
 /// Name, method, weight and text of path, header fields and body.
-fn shown(mix: &Mix) -> Vec<String> {
+pub(super) fn shown(mix: &Mix) -> Vec<String> {
     use prony_engine::protocol::mix::Piece;
     let text = |pieces: &[Piece]| -> String {
         let piece = |piece: &Piece| match piece {
@@ -78,7 +78,7 @@ fn curl() {
     for word in [
         "-L: redirects",
         "cannot read",
-        "1 request to http://other",
+        "request to http://other",
         "--frobnicate is not known",
     ] {
         assert!(notes.contains(word), "{word}: {notes}");
@@ -148,8 +148,8 @@ fn har() {
     assert!(shown(&mix)[2].ends_with("a+b=%26"), "{:?}", shown(&mix));
     let notes = listed(&made);
     for word in [
-        "1 request to https://cdn",
-        "1 entry of blob:, which no server is asked for",
+        "request to https://cdn",
+        "entry 5: blob:, which no server is asked for",
     ] {
         assert!(notes.contains(word), "{word}: {notes}");
     }
@@ -251,7 +251,7 @@ fn access_log() {
         "line 6002: POST, whose bodies",
         "line 6003: no request over HTTP",
         "line 6004: not in the common",
-        "1 kinds of requests, each less than one in a thousand: 1 of 6001",
+        "GET /rare: request of which there is less than one in a thousand, of 6001",
     ] {
         assert!(notes.contains(word), "{word}: {notes}");
     }
@@ -270,7 +270,7 @@ fn nothing_is_made_of_nothing() {
 
 /// Each request in a line, and the notes.
 #[track_caller]
-fn of(text: &str) -> (Vec<String>, String) {
+pub(super) fn of(text: &str) -> (Vec<String>, String) {
     let folder = folder();
     let made = make(text, None, None, folder.path());
     let made = made.unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -280,7 +280,7 @@ fn of(text: &str) -> (Vec<String>, String) {
 }
 
 fn recorded(entries: &str) -> String {
-    format!(r#"{{"log": {{"version": "1.2", "entries": [{entries}]}}}}"#)
+    format!(r#"{{"log": {{"version": "1.2", "pages": [{{}}], "entries": [{entries}]}}}}"#)
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn a_recording_is_of_its_page() {
     let text = recorded(&all.join(","));
     let (requests, notes) = of(&text);
     assert_eq!(requests, ["get x1 GET / [] "]);
-    assert!(notes.contains("3 requests to https://t.test"), "{notes}");
+    assert!(notes.contains("3 × request to https://t.test"), "{notes}");
     let found = make(&text, None, None, Path::new("")).unwrap();
     let servers = found.notes.iter().filter_map(|note| note.server.as_deref());
     assert_eq!(
@@ -399,7 +399,7 @@ paths:
         ]
     );
     for word in [
-        "1 request to http://other",
+        "request to http://other",
         "GET /e: left out: its server http://{region}/ has a variable \"region\"",
         "GET /f/{id}: left out: its path has {id}, which no parameter describes",
     ] {
@@ -622,8 +622,8 @@ fn what_is_not_read_is_named() {
         ("{\"swagger\":\"2.0\",\"paths\":{}}", "Swagger 2.0"),
         ("swagger: '2.0'\npaths: {}\n", "Swagger 2.0"),
         (
-            "{\"info\":{\"schema\":\"https://schema.getpostman.com/json/collection/v2.1.0/\"}}",
-            "Postman",
+            "{\"values\":[],\"_postman_variable_scope\":\"environment\"}",
+            "environment of Postman",
         ),
         ("\u{1f}\u{fffd}\u{8}", "packed"),
         ("<?xml?><jmeterTestPlan/>", "JMeter"),
@@ -643,5 +643,27 @@ fn what_is_not_read_is_named() {
         let error = make(text, None, None, Path::new("")).unwrap_err();
         assert!(matches!(error, FromError::Other(_)), "{text}: {error}");
         assert!(error.to_string().contains(word), "{text}: {error}");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_text_are_not_sent() {
+    let lost = String::from_utf8_lossy(b"http://h/a?\xff\nhttp://h/b\nhttp://h/c POST \xff\n")
+        .into_owned();
+    let (requests, notes) = of(&lost);
+    assert_eq!(requests, ["get-b x1 GET /b [] "]);
+    assert_eq!(
+        notes,
+        "GET /a?%EF%BF%BD, POST /c: it has bytes that are not UTF-8"
+    );
+}
+
+#[test]
+fn a_brace_before_a_value_is_a_brace() {
+    for (text, expected) in [
+        ("{\u{1}uuid\u{2}}", "{{\"{\"}}{{uuid}}}"),
+        ("{{{\u{1}uuid\u{2}", "{{\"{{\"}}{{\"{\"}}{{uuid}}"),
+    ] {
+        assert_eq!(write::template(text, true), expected);
     }
 }

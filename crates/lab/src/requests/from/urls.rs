@@ -1,9 +1,6 @@
 //! Lists of URLs, one on each line, as h2load, siege and others read them.
 
-use super::{FoundRequest, FoundRequests, Note, headers_of, split_url};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use percent_encoding::percent_decode_str;
+use super::{FoundRequest, FoundRequests, Note, ReadContext, basic, headers_of, split_url};
 use std::path::Path;
 
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -20,10 +17,10 @@ pub(super) fn is(text: &str) -> bool {
     lines(text).next().is_some_and(|(_, line)| begins(line))
 }
 
-pub(super) fn read(text: &str, folder: &Path) -> Result<FoundRequests, String> {
+pub(super) fn read(text: &str, context: &ReadContext<'_>) -> Result<FoundRequests, String> {
     let mut found = FoundRequests::default();
     for (number, line) in lines(text) {
-        match sent(line, folder) {
+        match sent(line, context.folder) {
             Ok(sent) => found.requests.push(sent),
             Err(why) => found.notes.push(Note::new(format!("line {number}"), why)),
         }
@@ -60,10 +57,7 @@ fn sent(line: &str, folder: &Path) -> Result<FoundRequest, String> {
     };
     let mut headers = Vec::new();
     if let Some(user) = &url.user {
-        let user = percent_decode_str(user).decode_utf8_lossy();
-        let colon = if user.contains(':') { "" } else { ":" };
-        let value = format!("Basic {}", BASE64.encode(format!("{user}{colon}")));
-        headers.push(("Authorization".to_owned(), value));
+        headers.push(basic(user));
     }
     let body = match data.map(|data| (data, data.strip_prefix('<'))) {
         None => Vec::new(),

@@ -1,6 +1,6 @@
 //! Targets of vegeta, as text or as lines of JSON.
 
-use super::{FoundRequest, FoundRequests, Note, SplitUrl, headers_of, split_url};
+use super::{FoundRequest, FoundRequests, Note, ReadContext, SplitUrl, headers_of, split_url};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
@@ -34,11 +34,11 @@ fn target(line: &str) -> Option<(&str, &str)> {
     (upper && url.contains("://") && !url.contains(' ')).then_some((method, url))
 }
 
-pub(super) fn read(text: &str, folder: &Path) -> Result<FoundRequests, String> {
+pub(super) fn read(text: &str, context: &ReadContext<'_>) -> Result<FoundRequests, String> {
     let first = text.trim_start().chars().next();
     match first {
         Some('{') => json(text),
-        _ => plain(text, folder),
+        _ => plain(text, context.folder),
     }
 }
 

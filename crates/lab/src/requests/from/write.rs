@@ -73,10 +73,14 @@ fn request(out: &mut String, one: &Counted, weights: bool, names: &mut BTreeSet<
 }
 
 /// A text as a file has it: recorded braces stand for themselves, and marks are the braces of values.
-fn template(text: &str, has_marks: bool) -> String {
+pub(super) fn template(text: &str, has_marks: bool) -> String {
     let text = text.replace("{{", "{{\"{{\"}}");
     match has_marks {
-        true => text.replace(OPEN, "{{").replace(CLOSE, "}}"),
+        // A brace before a value would be taken for one of its own.
+        true => text
+            .replace(&format!("{{{OPEN}"), &format!("{{{{\"{{\"}}}}{OPEN}"))
+            .replace(OPEN, "{{")
+            .replace(CLOSE, "}}"),
         false => text,
     }
 }

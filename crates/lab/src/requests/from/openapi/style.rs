@@ -166,12 +166,12 @@ impl<'a> Style<'a> {
 }
 
 /// A path or query with everything percent-encoded that cannot stand in a request line.
-pub(super) fn sendable(text: &str) -> String {
+pub(in crate::requests::from) fn sendable(text: &str) -> String {
     encoded(text, UNSENDABLE)
 }
 
 /// Percent-encoded, but for the values that requests are filled with.
-fn encoded(text: &str, set: &'static AsciiSet) -> String {
+pub(in crate::requests::from) fn encoded(text: &str, set: &'static AsciiSet) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(OPEN) {

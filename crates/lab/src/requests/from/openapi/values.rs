@@ -4,10 +4,10 @@ use super::{CLOSE, DEEP, OPEN, OpenApiReader, pattern};
 use serde_json::{Map, Value, json};
 
 /// Stands before a value that is a number, until it is written without quotes.
-pub(super) const NUMBER: char = '\u{3}';
+pub(in crate::requests::from) const NUMBER: char = '\u{3}';
 
 /// A value that requests are filled with.
-fn filled(value: &str) -> String {
+pub(in crate::requests::from) fn filled(value: &str) -> String {
     format!("{OPEN}{value}{CLOSE}")
 }
 
@@ -22,7 +22,7 @@ pub(super) fn plain(value: &Value) -> String {
 }
 
 /// A value as JSON; numbers that requests are filled with have no quotes.
-pub(super) fn json(value: &Value) -> String {
+pub(in crate::requests::from) fn json(value: &Value) -> String {
     let text = value.to_string();
     let mut out = String::new();
     let mut rest = text.as_str();
