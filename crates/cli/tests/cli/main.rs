@@ -32,6 +32,7 @@ mod http3;
 mod images;
 mod import;
 mod input;
+mod inputs;
 mod interrupt;
 mod json_schema;
 mod left_out;
