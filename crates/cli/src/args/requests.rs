@@ -30,7 +30,7 @@ pub enum RequestsCommand {
     prony requests from recording.har > shop.toml  # Network, Save all as HAR\n  \
     prony requests from openapi.yaml > shop.toml  # a request per operation\n  \
     prony requests from access.log > shop.toml    # weights by frequency\n  \
-    prony requests from shop.postman_collection.json -e local.postman_environment.json\n  \
+    prony requests from collection.json -e environment.json > shop.toml  # Postman\n  \
     pbpaste | prony requests from --format curl - > shop.toml")]
 pub struct From {
     /// File; - for standard input

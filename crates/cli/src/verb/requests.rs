@@ -3,7 +3,7 @@
 use crate::CommandEnd;
 use crate::args::{From, Requests, RequestsCommand};
 use miette::{IntoDiagnostic, Result, miette};
-use prony_lab::requests::from::{MakeOptions, Note, Variables, listed, make_with};
+use prony_lab::requests::from::{FromError, MakeOptions, Note, Variables, listed, make_with};
 use prony_record::inert;
 use std::io::Read;
 use std::path::Path;
@@ -30,7 +30,14 @@ fn from(args: &From) -> Result<CommandEnd> {
         folder: Some(folder),
         variables: variables(args, folder)?,
     };
-    let made = make_with(&text, &options).map_err(|error| miette!("{shown}: {error}"))?;
+    let made = make_with(&text, &options).map_err(|error| match error {
+        // The list has every reason.
+        FromError::None { format, notes } if !notes.is_empty() => {
+            eprint!("{}", listed(&shown, &notes, help));
+            miette!("{shown}: no request is left of this {format} file")
+        }
+        other => miette!("{shown}: {other}"),
+    })?;
     if !made.notes.is_empty() {
         eprint!("{}", listed(&shown, &made.notes, help));
     }

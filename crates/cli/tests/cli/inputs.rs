@@ -189,9 +189,9 @@ fn a_log_of_caddy_is_replayed_at_its_times() {
     let log = [
         json!({"level": "info", "ts": 1_646_861_400.0, "msg": "serving initial configuration"})
             .to_string(),
-        line(1_646_861_401.75, 0.5, "GET", "/second?q=1"),
+        line(1_646_861_401.35, 0.5, "GET", "/second?q=1"),
         line(1_646_861_401.0, 0.25, "GET", "/first"),
-        line(1_646_861_402.0, 0.25, "GET", "/third"),
+        line(1_646_861_402.5, 0.25, "GET", "/third"),
         line(1_646_861_402.0, 0.25, "POST", "/orders"),
         line(1_646_861_402.0, 0.25, "GET", "/cut")[..60].to_owned(),
     ];
@@ -222,7 +222,7 @@ caddy.log: 4 items skipped, changed or guessed
 ";
     assert!(done.stderr.contains(listed), "{done}");
     assert!(!done.stderr.contains("whole seconds"), "{done}");
-    assert!(done.stderr.contains("3 requests in 2s"), "{done}");
+    assert!(done.stderr.contains("3 requests in 2.5s"), "{done}");
     let seen = server.seen();
     let paths: Vec<&str> = seen
         .iter()
@@ -233,10 +233,9 @@ caddy.log: 4 items skipped, changed or guessed
         .iter()
         .map(|one| one["came"].as_f64().unwrap())
         .collect();
-    // Half a second apart; a busy machine is late, but not by as much.
-    for two in came.windows(2) {
-        assert!((0.1..0.9).contains(&(two[1] - two[0])), "{came:?}");
-    }
+    // 100 ms and 1.4 s apart: whole seconds would make these the same.
+    let apart: Vec<f64> = came.windows(2).map(|two| two[1] - two[0]).collect();
+    assert!(apart[1] > apart[0], "{apart:?}");
     let made = place.prony(&["requests", "from", "caddy.log"]).with(1);
     assert!(
         made.stdout

@@ -6,7 +6,7 @@ use crate::request::ways;
 use miette::{Context, IntoDiagnostic, Result, miette};
 use prony_lab::requests::ServerFacts;
 use prony_lab::requests::from::listed;
-use prony_lab::requests::replay::{replay, stages};
+use prony_lab::requests::replay::{ReplayError, replay, stages};
 use prony_lab::requests::verify::RequestFile;
 use prony_lab::workload::Workload;
 use prony_record::{Extent, SECOND, Span, inert};
@@ -33,10 +33,17 @@ pub fn of(
     let by_file = file.is_some();
     let mix = file.map(|file| file.mix);
     let found = replay(&text, args.speed, mix, server).map_err(|error| {
+        let why = match error {
+            // The list has every reason.
+            ReplayError::Nothing(notes) if !notes.is_empty() => {
+                eprint!("{}", listed(&name, &notes, |_| None));
+                "no line of it can be sent again".to_owned()
+            }
+            other => other.to_string(),
+        };
         miette!(
             help = "a log is in the common or combined format (nginx, Apache), or has an object of JSON on each line (Caddy, Traefik, nginx)",
-            "{name}: {}",
-            inert::line(&error.to_string())
+            "{name}: {why}"
         )
     })?;
     let mut mix = found.mix;

@@ -196,7 +196,10 @@ fn json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
             error.line(),
             error.column()
         ),
-        _ => error.to_string(),
+        _ => error.to_string().replace(
+            "recursion limit exceeded",
+            "its JSON is nested more than 128 deep",
+        ),
     })
 }
 

@@ -85,11 +85,24 @@ impl Note {
             0 => {}
             _ if first.is_empty() => {}
             more => {
-                let _ = write!(out, " and {more} more");
+                let _ = write!(out, " and {} more", figure(more));
             }
         }
         out
     }
+}
+
+/// A number with commas: 4,000.
+fn figure(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 /// Some URLs hold whole pictures.
@@ -151,16 +164,18 @@ pub(super) fn grouped(notes: Vec<Note>) -> Vec<Note> {
 pub fn listed(name: &str, notes: &[Note], help: impl Fn(&Note) -> Option<String>) -> String {
     let sum: u64 = notes.iter().map(|note| note.count).sum();
     let items = if sum == 1 { "item" } else { "items" };
-    let mut out = format!("{name}: {sum} {items} skipped, changed or guessed\n");
-    let widest = notes.iter().map(|note| note.count.to_string().len()).max();
+    let mut out = format!(
+        "{name}: {} {items} skipped, changed or guessed\n",
+        figure(sum)
+    );
+    let widest = notes.iter().map(|note| figure(note.count).len()).max();
     let width = widest.unwrap_or(1);
     for note in notes {
-        let _ = writeln!(out, "  {:>width$} × {}", note.count, note.reason);
+        let _ = writeln!(out, "  {:>width$} × {}", figure(note.count), note.reason);
         let places = note.shown_places();
-        for below in [(!places.is_empty()).then_some(places), help(note)] {
-            if let Some(below) = below {
-                let _ = writeln!(out, "  {:>width$}   {below}", "");
-            }
+        let below = [(!places.is_empty()).then_some(places), help(note)];
+        for below in below.into_iter().flatten() {
+            let _ = writeln!(out, "  {:>width$}   {below}", "");
         }
     }
     out
@@ -169,6 +184,12 @@ pub fn listed(name: &str, notes: &[Note], help: impl Fn(&Note) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn figures_have_commas() {
+        let all = [0, 999, 1_000, 1_234_567].map(figure);
+        assert_eq!(all, ["0", "999", "1,000", "1,234,567"]);
+    }
 
     #[test]
     fn reasons_are_counted() {

@@ -132,6 +132,7 @@ impl From<&str> for Skip {
 }
 
 /// A collection, or a folder in it.
+#[derive(Clone, Copy)]
 struct Group<'a> {
     value: &'a Value,
     /// Names of the folders that lead to it.

@@ -2,15 +2,19 @@ use super::super::tests::of;
 use serde_json::{Value, json};
 
 fn recorded(entries: Value) -> String {
-    json!({"log": {"entries": entries}}).to_string()
+    let mut file = json!({"log": {}});
+    file["log"]["entries"] = entries;
+    file.to_string()
 }
 
 fn post(kind: Value, body: Value) -> Value {
-    let headers = match kind {
-        Value::Null => Value::Null,
-        kind => json!([{"name": "Content-Type", "value": kind}]),
-    };
-    json!({"request": {"method": "POST", "url": "http://h/a", "headers": headers, "postData": body}})
+    let mut request = json!({"method": "POST", "url": "http://h/a"});
+    if kind.is_string() {
+        request["headers"] = json!([{"name": "Content-Type"}]);
+        request["headers"][0]["value"] = kind;
+    }
+    request["postData"] = body;
+    json!({"request": request})
 }
 
 #[test]

@@ -29,12 +29,11 @@ fn notes(made: &Made) -> Vec<String> {
     made.notes.iter().map(ToString::to_string).collect()
 }
 
-fn collection(items: Value, more: Value) -> Value {
+fn collection(items: Value, mut more: Value) -> Value {
     let schema = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json";
-    let mut all = json!({"info": {"name": "Shop", "schema": schema}, "item": items});
-    let more = more.as_object().unwrap().clone();
-    all.as_object_mut().unwrap().extend(more);
-    all
+    more["info"] = json!({"name": "Shop", "schema": schema});
+    more["item"] = items;
+    more
 }
 
 fn get(url: &str) -> Value {
@@ -244,7 +243,7 @@ fn hostile_collections() {
         "{{\"_postman_id\":1,\"item\":{}",
         "[{\"item\":".repeat(50_000)
     );
-    assert!(of(&deep).to_string().contains("recursion limit"));
+    assert!(of(&deep).to_string().contains("more than 128 deep"));
     let old = of(r#"{"_postman_id": "x", "requests": []}"#);
     assert!(old.to_string().contains("version 1"), "{old}");
     // Each variable is ten of the next one: 10^19 bytes.
