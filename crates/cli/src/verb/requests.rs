@@ -73,7 +73,7 @@ fn variables(args: &From, folder: &Path) -> Result<Variables> {
     Ok(variables)
 }
 
-/// What to type for requests that were left out.
+/// The option to type so that items are taken that were left out.
 fn help(note: &Note) -> Option<String> {
     if let Some(server) = &note.server {
         return Some(format!("--server {} takes these", inert::line(server)));

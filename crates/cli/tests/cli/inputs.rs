@@ -120,7 +120,7 @@ shop.json: 2 items skipped, changed or guessed
         "-f",
         "shop.toml",
         "-n",
-        "2",
+        "40",
         "-c",
         "1",
         &server.url,
@@ -131,7 +131,7 @@ shop.json: 2 items skipped, changed or guessed
         let found = seen.iter().find(|one| one["method"] == method);
         found.unwrap_or_else(|| panic!("no {method}: {seen:?}"))
     });
-    assert_eq!(seen.len(), 2, "{seen:?}");
+    assert_eq!(seen.len(), 40);
     assert_eq!(
         (&order["path"], &upload["path"]),
         (&json!("/v1/orders"), &json!("/v1/notes/7"))
@@ -222,7 +222,7 @@ caddy.log: 4 items skipped, changed or guessed
 ";
     assert!(done.stderr.contains(listed), "{done}");
     assert!(!done.stderr.contains("whole seconds"), "{done}");
-    assert!(done.stderr.contains("3 requests in 2.5s"), "{done}");
+    assert!(done.stderr.contains("3 requests in 2.25s"), "{done}");
     let seen = server.seen();
     let paths: Vec<&str> = seen
         .iter()

@@ -66,18 +66,12 @@ pub fn replay(
     };
     notes.extend(hosts(&lines));
     let times: Vec<LogTime> = lines.iter().map(|(time, _)| *time).collect();
-    let (Some(first), Some(last)) = (
-        times.iter().map(|time| time.nanos).min(),
-        times.iter().map(|time| time.nanos).max(),
-    ) else {
+    let Some(length) = length(&times) else {
         return Err(ReplayError::Nothing(notes));
     };
-    let (due, places) = due(&times, speed).into_iter().unzip();
-    let places: Vec<usize> = places;
-    // With a second for the last request, of which whole seconds do not say when it came.
-    let length = (last.saturating_sub(first) as f64 + SECOND as f64) / speed;
+    let (due, places): (Vec<Nanos>, Vec<usize>) = due(&times, speed).into_iter().unzip();
     mix.recorded = Some(Box::new(Recorded {
-        length: length as Nanos,
+        length: (length / speed) as Nanos,
         due,
         requests: places.into_iter().map(|place| requests[place]).collect(),
     }));
@@ -107,6 +101,25 @@ fn hosts(lines: &[(LogTime, FoundRequest)]) -> Option<Note> {
     };
     others.for_each(|(name, n)| note.add_times(name, *n));
     Some(note)
+}
+
+/// How long a log lasts, in nanoseconds: with its last second, or where that has fractions, with the mean time between two
+/// requests. None: it has no requests.
+fn length(times: &[LogTime]) -> Option<f64> {
+    let first = times.iter().map(|time| time.nanos).min()?;
+    let last = times.iter().map(|time| time.nanos).max()?;
+    let spread = last.saturating_sub(first) as f64;
+    let second = SECOND as f64;
+    // A burst needs some time too.
+    let between = match times.len() {
+        1 => second,
+        n => (spread / (n - 1) as f64).clamp(second / 100.0, second),
+    };
+    let ends = times.iter().map(|time| {
+        let after = if time.whole { second } else { between };
+        time.nanos.saturating_sub(first) as f64 + after
+    });
+    ends.reduce(f64::max)
 }
 
 /// When each request is due, so many times as fast as in the log, and its place in the log. They are in order, in which

@@ -77,7 +77,7 @@ impl LogTime {
         })
     }
 
-    /// So many seconds before; a time in whole seconds stays, as that would be no more exact.
+    /// The time a number of seconds earlier; one in whole seconds stays, as that would be no more exact.
     pub(in crate::requests) fn before(self, seconds: f64) -> Self {
         match self.whole {
             true => self,

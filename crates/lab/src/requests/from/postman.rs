@@ -66,7 +66,7 @@ pub(super) fn read(text: &str, context: &ReadContext<'_>) -> Result<FoundRequest
         notes: Vec::new(),
     };
     let name = document["info"]["name"].as_str().unwrap_or("collection");
-    let group = Group {
+    let group = ItemGroup {
         value: &document,
         place: "",
         shown: name,
@@ -133,7 +133,7 @@ impl From<&str> for Skip {
 
 /// A collection, or a folder in it.
 #[derive(Clone, Copy)]
-struct Group<'a> {
+struct ItemGroup<'a> {
     value: &'a Value,
     /// Names of the folders that lead to it.
     place: &'a str,
@@ -152,8 +152,8 @@ struct CollectionReader<'a> {
 
 impl CollectionReader<'_> {
     /// Reads the requests of a collection or folder. JSON is nested at most 128 deep, and so are folders.
-    fn group(&mut self, group: Group<'_>) {
-        let Group { value, place, .. } = group;
+    fn group(&mut self, group: ItemGroup<'_>) {
+        let ItemGroup { value, place, .. } = group;
         self.scripts(value, group.shown);
         let auth = value.get("auth").filter(|it| it.is_object()).or(group.auth);
         self.filler.enter(Scope::of(&value["variable"]));
@@ -165,7 +165,7 @@ impl CollectionReader<'_> {
             };
             if item["item"].is_array() {
                 let place = format!("{shown} / ");
-                let group = Group {
+                let group = ItemGroup {
                     value: item,
                     place: &place,
                     shown: &shown,

@@ -277,7 +277,7 @@ fn hostile_collections() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
 
-    /// Whatever a collection has in its texts: the file that is made can be read, and no reference to a variable is sent.
+    /// The file made of any texts can be read, and no reference to a variable is sent.
     #[test]
     fn no_reference_is_sent(
         parts in proptest::collection::vec("(\\{\\{a\\}\\}|\\{\\{b\\}\\}|\\{\\{\\$guid\\}\\}|\\{\\{|\\}\\}|\\{|\\}|/|:|\\?|#|@|=|&|ü| |\n|\\\\|http://h|\u{1}|\u{2}|\\PC)", 0..20),
