@@ -73,7 +73,7 @@ fn a_collection_of_postman_is_loaded() {
     let server = Noting::start(&place);
     let request = |method: &str, path: &str, body: Value| json!({"method": method, "url": format!("{{{{base}}}}{path}"), "body": body});
     let order = json!({"mode": "raw", "raw": "{\"id\": \"{{$guid}}\", \"by\": {\"name\":\"{{user}}\"}}", "options": {"raw": {"language": "json"}}});
-    let upload = json!({"mode": "formdata", "formdata": [{"key": "file", "type": "file", "src": "/home/ann/note.txt"}]});
+    let upload = json!({"mode": "formdata", "formdata": [{"key": "file", "type": "file", "src": "/C:/Users/ann/note.txt"}]});
     let collection = json!({
         "info": {"name": "Shop", "schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
         "auth": {"type": "bearer", "bearer": [{"key": "token", "value": "{{token}}"}]},

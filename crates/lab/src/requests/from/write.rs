@@ -76,7 +76,7 @@ fn request(out: &mut String, one: &Counted, weights: bool, names: &mut BTreeSet<
 pub(super) fn template(text: &str, has_marks: bool) -> String {
     let text = text.replace("{{", "{{\"{{\"}}");
     match has_marks {
-        // A brace before a value would be taken for one of its own.
+        // A brace before a value would be taken for the value's.
         true => text
             .replace(&format!("{{{OPEN}"), &format!("{{{{\"{{\"}}}}{OPEN}"))
             .replace(OPEN, "{{")

@@ -160,11 +160,13 @@ fn variables_without_a_value() {
         get("{{base}}/e/{{#if}}"),
         get("{{base}}/f?q={{empty}}"),
         get("{{base}}/g/{{loop}}"),
+        get("{{base}}/h/{{a/b}}"),
+        get("{{base}}/i/{{{{open}}}}"),
     ]);
     let collection = collection(
         items,
         json!({"variable": [{"key": "empty", "value": ""}, {"key": "id", "value": null}, {"key": "off", "value": "1", "disabled": true},
-            {"key": "loop", "value": "{{pool}}"}, {"key": "pool", "value": "{{loop}}"}]}),
+            {"key": "loop", "value": "{{pool}}"}, {"key": "pool", "value": "{{loop}}"}, {"key": "open", "value": "base"}]}),
     );
     let (requests, first) = made(&collection, |_, _| {});
     assert_eq!(requests.len(), 3, "{requests:?}");
@@ -175,7 +177,7 @@ fn variables_without_a_value() {
             .starts_with("# prony load -f THIS_FILE http://HOST")
     );
     let expected = [
-        "{{base}}/a, {{base}}/c/{{id}}?at={{$timestamp}}, {{base}}/d/:id and 3 more: guessed: {{base}} has no value, taken for a server without a path",
+        "{{base}}/a, {{base}}/c/{{id}}?at={{$timestamp}}, {{base}}/d/:id and 5 more: guessed: {{base}} has no value, taken for a server without a path",
         "https://{{host}}:{{port}}/b: guessed: {{host}} and {{port}} have no value, taken for a server without a path",
         "{{base}}/c/{{id}}?at={{$timestamp}}: skipped: {{$timestamp}} is made by Postman, and prony has no such value",
         "{{base}}/c/{{id}}?at={{$timestamp}}: skipped: {{id}} has no value",
@@ -183,6 +185,8 @@ fn variables_without_a_value() {
         "{{base}}/e/{{#if}}: skipped: {{#if}} has no value",
         "{{base}}/f?q={{empty}}: {{empty}} is empty, and is sent as that",
         "{{base}}/g/{{loop}}: skipped: {{loop}} refers to itself",
+        "{{base}}/h/{{a/b}}: skipped: {{a/b}} is put together of several parts",
+        "{{base}}/i/{{{{open}}}}: skipped: {{base}} is put together of several parts",
     ];
     assert_eq!(notes(&first), expected);
     let environment = json!({"name": "local", "_postman_variable_scope": "environment", "values": [
@@ -217,6 +221,8 @@ fn variables_without_a_value() {
         [
             "{{base}}/e/{{#if}}: skipped: {{#if}} has no value",
             "{{base}}/f?q={{empty}}: {{empty}} is empty, and is sent as that",
+            "{{base}}/h/{{a/b}}: skipped: {{a/b}} is put together of several parts",
+            "{{base}}/i/{{{{open}}}}: skipped: {{base}} is put together of several parts",
             "the value of \"basse\" is not used: did you mean \"base\"?",
             "request to https://h: a file is for one server, here http://h",
         ]

@@ -157,6 +157,8 @@ impl CollectionReader<'_> {
         if let Some(query) = texts.query {
             path = format!("{path}?{}", self.filler.filled(&query));
         }
+        // A name with a slash is no part of a path.
+        self.filler.check(&path);
         Ok(FilledUrl {
             path: sendable(&path).replace('\\', "%5C"),
             split,

@@ -216,7 +216,16 @@ impl<'a> Filler<'a> {
         if !self.fill(text, &mut out, &mut Vec::new()) {
             out.clear();
         }
+        self.check(&out);
         out
+    }
+
+    /// Notes a reference that is left in a text, as one put together of several values: it must not be sent.
+    pub(super) fn check(&self, filled: &str) {
+        if let Some(left) = REFERENCE.find(filled) {
+            let wrong = format!("{} is put together of several parts", left.as_str());
+            self.of_request.borrow_mut().wrong.insert(wrong);
+        }
     }
 
     /// The path variable `:name`, whose own value is that of the URL.
