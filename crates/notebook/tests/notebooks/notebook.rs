@@ -61,6 +61,7 @@ fn window(index: u32, phase: Phase) -> Window {
         generator_cpu_ns: Some(1),
         rss_bytes: Some(1 << 40),
         outstanding: 0,
+        events: 0,
     }
 }
 
