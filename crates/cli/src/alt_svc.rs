@@ -89,6 +89,12 @@ fn all(
 }
 
 fn found(side: &str, connect: &mut Connect, tls: &TlsArgs) -> Result<ProtocolChoice> {
+    if connect.proxy.is_some() || connect.proxy_protocol.is_some() {
+        return Err(usage!(
+            help = "name the protocol: --protocol h2",
+            "--protocol auto asks the server directly, without --proxy and --proxy-protocol"
+        ));
+    }
     if !is_url(side) {
         return Err(usage!(
             help = "give the URL of a server that runs, or name the protocol: --protocol h3",

@@ -137,10 +137,14 @@ impl Route {
 }
 
 impl TargetUrl {
-    /// Where connections go, if the URL does not say so: the address, and of how many of the name's it is one.
+    /// Where connections go, if the URL does not say so: `at` the address, and of how many of the name's it is one, or
+    /// `through` a proxy.
     pub fn place(&self, connect: &Connect, target: &Target) -> Option<String> {
         let route = connect.route(self);
         let named = route.host.parse::<IpAddr>().is_err() && route.host != "localhost";
+        if let Some(proxy) = connect.through().ok().flatten() {
+            return Some(format!("through {}", proxy.shown()));
+        }
         if self.unix.is_some() || !(named || connect.is_given()) {
             return None;
         }
@@ -150,7 +154,7 @@ impl TargetUrl {
             }
             _ => String::new(),
         };
-        Some(format!("{target}{several}"))
+        Some(format!("at {target}{several}"))
     }
 
     /// Looks the name up once, unless `connect` has its addresses, and finds the first of them that `accepts`: over UDP
@@ -219,7 +223,7 @@ fn scope(zone: &str) -> Option<u32> {
 
 impl Route {
     /// Looks up the addresses of the host: at least one unless the name has none.
-    fn look_up(&self) -> Result<Vec<SocketAddr>> {
+    pub fn look_up(&self) -> Result<Vec<SocketAddr>> {
         if let Some(addresses) = &self.addresses {
             let all = addresses.iter();
             return Ok(all.map(|&ip| SocketAddr::new(ip, self.port)).collect());

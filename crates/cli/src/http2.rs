@@ -38,10 +38,19 @@ impl ProtocolOptions<'_> {
         };
         let urls = sides.iter().filter(|side| is_url(side));
         let urls: Vec<TargetUrl> = urls.map(|url| target::parse(url)).collect::<Result<_>>()?;
-        if !urls.iter().any(|url| url.tls) {
+        if !urls.iter().any(|url| url.tls) && !self.connect.secure_proxy()? {
             self.tls.unused()?;
         }
         self.connect.fit(&urls)?;
+        let http3 = sides.iter().enumerate().filter(|(place, side)| {
+            let over = || self.protocol.over(*place);
+            is_url(side) && target::parse(side).is_ok_and(|it| it.tls) && over() == Protocol::H3
+        });
+        self.connect.begin_where_used((
+            sides.len() - urls.len(),
+            urls.iter().filter(|url| url.unix.is_some()).count(),
+            http3.count(),
+        ))?;
         for (place, side) in sides.iter().enumerate().filter(|(_, side)| is_url(side)) {
             if let Some(protocol) = self.protocol.at(place) {
                 protocol.fits(&target::parse(side)?)?;

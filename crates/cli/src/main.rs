@@ -21,6 +21,7 @@ mod locale;
 mod machines;
 mod paint;
 mod place;
+mod proxy;
 mod remedy;
 mod request;
 mod rigs;

@@ -63,6 +63,17 @@ pub fn words(remedy: Remedy) -> &'static str {
         Remedy::WebSocketPort => {
             "is this the right port, and does the server speak WebSocket there?"
         }
+        Remedy::ProxyCredentials => {
+            "give user and password in --proxy http://USER:PASSWORD@HOST:PORT"
+        }
+        Remedy::ProxyOtherCredentials => {
+            "are these the user and the password for it? --proxy http://USER:PASSWORD@HOST:PORT"
+        }
+        Remedy::ProxyRules => "have the proxy allow this server and port, or use another --proxy",
+        Remedy::ProxyScheme => {
+            "is this its port, and its protocol? --proxy http://, https://, socks5:// or socks5h://"
+        }
+        Remedy::ProxyLog => "does the server run? the proxy's log may say more",
     }
 }
 

@@ -34,17 +34,16 @@ impl TlsArgs {
         }
     }
 
+    /// The certificates of authorities to trust, as PEM; None: those of the system.
+    pub fn authorities(&self) -> Result<Option<String>> {
+        read(self.ca.as_ref())
+    }
+
     /// The options for a server of this name, to speak this variant of HTTP with it.
     pub fn options(&self, host: &str, over: Protocol) -> Result<TlsOptions> {
         if self.early_data && over != Protocol::H3 {
             return Err(usage!(help = "use --http3", "--early-data is for HTTP/3"));
         }
-        let read = |path: &Option<PathBuf>| match path {
-            None => Ok(None),
-            Some(path) => std::fs::read_to_string(path)
-                .map(Some)
-                .map_err(|error| miette!("cannot read {}: {error}", path.display())),
-        };
         Ok(TlsOptions {
             server_name: self.sni.clone().unwrap_or_else(|| {
                 // A certificate has no zone.
@@ -52,14 +51,23 @@ impl TlsArgs {
             }),
             version: self.tls_version.clone(),
             cipher: self.cipher.clone(),
-            ca: read(&self.ca)?,
+            ca: self.authorities()?,
             insecure: self.insecure,
-            certificate: read(&self.cert)?,
-            key: read(&self.key)?,
+            certificate: read(self.cert.as_ref())?,
+            key: read(self.key.as_ref())?,
             alpn: vec![over.alpn().to_owned()],
             resumption: !self.no_resumption,
             early_data: self.early_data,
         })
+    }
+}
+
+fn read(path: Option<&PathBuf>) -> Result<Option<String>> {
+    match path {
+        None => Ok(None),
+        Some(path) => std::fs::read_to_string(path)
+            .map(Some)
+            .map_err(|error| miette!("cannot read {}: {error}", path.display())),
     }
 }
 

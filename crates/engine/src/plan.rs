@@ -4,6 +4,7 @@ use crate::clock::Nanos;
 use crate::protocol::grpc::GrpcExpect;
 use crate::protocol::h2::StreamedExchange;
 use crate::protocol::mix::{Recorded, RecordedRequest};
+use crate::protocol::proxy::{self, Proxy};
 use crate::protocol::tls::TlsOptions;
 use crate::protocol::ws::WsMessages;
 use crate::protocol::{Expect, HttpExchange, Limits, Mix};
@@ -78,6 +79,15 @@ impl Dialogue {
             }
             Self::Mix(mix) => mix.requests.iter().any(|it| !it.expected.status.is_empty()),
             Self::Echo(_) | Self::Grpc(_) | Self::Ws(_) | Self::Own => false,
+        }
+    }
+
+    /// Does it go over UDP?
+    fn is_http3(&self) -> bool {
+        match self {
+            Self::H3(_) => true,
+            Self::Mix(mix) => mix.http2.is_some_and(|how| how.http3),
+            _ => false,
         }
     }
 
@@ -167,13 +177,16 @@ pub enum Trace {
 pub struct Plan {
     /// The load's shape. Its warm-up is the affair of the caller, who [steers](crate::Control).
     pub load: Load,
-    /// Where to.
+    /// Where to; with a proxy, its address.
     pub target: Target,
     /// Protocol and messages of each connection.
     pub dialogue: Dialogue,
     /// How it is encrypted; none: it is not.
     #[serde(default)]
     pub tls: Option<TlsOptions>,
+    /// Proxy that connections go through; None: they go to the server itself.
+    #[serde(default)]
+    pub proxy: Option<Proxy>,
     /// The addresses of the machine that sends, of the target's family, which connections come from in turns; empty: the
     /// kernel chooses. Each has its own ports, some 28,000 towards one target.
     #[serde(default)]
@@ -209,6 +222,7 @@ impl Plan {
             target,
             dialogue,
             tls: None,
+            proxy: None,
             sources: Vec::new(),
             seed: 0,
             values: None,
@@ -296,6 +310,7 @@ impl Plan {
             });
         }
         self.check_families()?;
+        proxy::check(self, self.dialogue.is_http3())?;
         self.check_recorded()?;
         let Load {
             connections,

@@ -65,6 +65,16 @@ pub enum Remedy {
     WebSocketServer,
     /// Name the right port, at which the server speaks WebSocket.
     WebSocketPort,
+    /// Give user and password for the proxy.
+    ProxyCredentials,
+    /// Give another user or password for the proxy.
+    ProxyOtherCredentials,
+    /// Have the proxy allow this server and port, or use another proxy.
+    ProxyRules,
+    /// Name the right port of the proxy, and the protocol that it speaks.
+    ProxyScheme,
+    /// Read the proxy's log.
+    ProxyLog,
 }
 
 /// File that TLS is configured with, in PEM form.

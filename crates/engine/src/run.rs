@@ -9,6 +9,7 @@ use crate::protocol::grpc::Grpc;
 use crate::protocol::h2::{Content, H2, Plain};
 use crate::protocol::h3::{H3, possible};
 use crate::protocol::mix::{Users, over_h2, over_h3};
+use crate::protocol::proxy::{Prelude, Through};
 use crate::protocol::tls::{Connector, Tls, TlsInvalid};
 use crate::protocol::ws::Ws;
 use crate::protocol::{Echo, Http, Mixed, Session};
@@ -206,7 +207,7 @@ fn gathered(
 /// compiled again for every caller.
 type Sessions<'a, P> = dyn Fn(u32) -> (Target, P) + Sync + 'a;
 
-/// With a session, or the same over TLS.
+/// With a session, or the same over TLS, behind what a connection to the server begins with.
 fn carry_out<P: Session>(
     plan: &Plan,
     part: LoadShare,
@@ -214,17 +215,52 @@ fn carry_out<P: Session>(
     session: &Sessions<'_, P>,
     hear: &mut dyn FnMut(WorkerMessage),
 ) -> Result<(), Error> {
-    let Some(options) = &plan.tls else {
+    let connector = plan.tls.as_ref().map(Connector::new).transpose()?;
+    let prelude = Prelude::of(plan);
+    let proxy = plan.proxy.as_ref().and_then(|proxy| proxy.tls.as_ref());
+    let proxy = proxy.map(Connector::new).transpose()?;
+    if prelude.is_some() || proxy.is_some() {
+        let session = |worker| {
+            let (target, session) = session(worker);
+            let layers = layers(
+                session,
+                connector.as_ref(),
+                prelude.as_ref(),
+                proxy.as_ref(),
+            );
+            (target, layers)
+        };
+        start(plan, part, control, &session, by_transport, hear);
+        return Ok(());
+    }
+    let Some(connector) = connector else {
         start(plan, part, control, session, by_transport, hear);
         return Ok(());
     };
-    let connector = Connector::new(options)?;
     let secure = |worker| {
         let (target, session) = session(worker);
         (target, Tls::new(session, &connector))
     };
     start::<Tls<'_, P::Token>>(plan, part, control, &secure, by_transport, hear);
     Ok(())
+}
+
+/// A session inside TLS to the server, the prelude, and TLS to the proxy, as far as there are such.
+fn layers<'a, P: Session + 'a>(
+    session: P,
+    connector: Option<&Connector>,
+    prelude: Option<&Prelude>,
+    proxy: Option<&Connector>,
+) -> Tls<'a, P::Token> {
+    match (connector, prelude) {
+        (Some(connector), Some(prelude)) => {
+            let secure = Tls::new(session, connector);
+            Tls::to_proxy(Through::new(secure, prelude.clone()), proxy)
+        }
+        (None, Some(prelude)) => Tls::to_proxy(Through::new(session, prelude.clone()), proxy),
+        (Some(connector), None) => Tls::to_proxy(Tls::new(session, connector), proxy),
+        (None, None) => Tls::to_proxy(session, proxy),
+    }
 }
 
 /// Says how a worker speaks HTTP/3 over these.

@@ -61,8 +61,13 @@ fn speaks(addr: SocketAddr) -> &'static str {
 }
 
 impl Get {
-    fn request(&self, authority: &str, keepalive: bool) -> HttpRequest {
+    fn request(&self, endpoint: &Endpoint<'_>, keepalive: bool) -> HttpRequest {
         let mut headers = self.headers.clone();
+        let mut path = self.path.clone();
+        if let Some(forwarded) = endpoint.forwarded() {
+            path.insert_str(0, &forwarded.origin);
+            headers.extend(forwarded.fields);
+        }
         let accepts = |(name, _): &(String, String)| name.eq_ignore_ascii_case("accept-encoding");
         if self.compressed && !headers.iter().any(accepts) {
             headers.push(("Accept-Encoding".to_owned(), ACCEPTED.to_owned()));
@@ -72,7 +77,7 @@ impl Get {
             headers,
             body: self.body.clone(),
             keepalive,
-            ..HttpRequest::get(authority, self.path.as_str())
+            ..HttpRequest::get(endpoint.authority, path)
         }
     }
 
@@ -92,7 +97,7 @@ impl Get {
         if self.stream.is_some() {
             return self.streaming(addr, endpoint, keepalive);
         }
-        let request = self.request(endpoint.authority, keepalive);
+        let request = self.request(endpoint, keepalive);
         let decoded = self.compressed.then_some(self.limits.body);
         let answers = match endpoint.http2 {
             None => (1..=SAMPLES)
@@ -186,7 +191,7 @@ impl Get {
         endpoint: &Endpoint<'_>,
         keepalive: bool,
     ) -> Result<Dialogue, String> {
-        let (request, limits) = (self.request(endpoint.authority, keepalive), self.limits);
+        let (request, limits) = (self.request(endpoint, keepalive), self.limits);
         Ok(match endpoint.http2 {
             // A mix looks at bodies without their encodings, on a sample; a session that sends one request alone does not.
             _ if self.compressed || self.stream.is_some() => {
@@ -195,6 +200,11 @@ impl Get {
                     mix.decode();
                 }
                 mix.requests[0].stream.clone_from(&self.stream);
+                // The request is in the form that a proxy forwards already.
+                let endpoint = Endpoint {
+                    proxy: None,
+                    ..*endpoint
+                };
                 Dialogue::Mix(Box::new(endpoint.mix(mix)?))
             }
             None => Dialogue::Http {

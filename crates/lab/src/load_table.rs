@@ -231,6 +231,9 @@ impl LoadTable {
                         contract: None,
                         over,
                         key,
+                        // An experiment starts its servers.
+                        proxy: None,
+                        proxy_protocol: None,
                         resumption: self.resumption,
                         connections,
                         threads,

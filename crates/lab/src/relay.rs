@@ -3,6 +3,9 @@
 //! through them.
 
 mod http3;
+mod passage;
+
+pub use passage::Passage;
 
 use prony_engine::protocol::tls::{TlsOptions, TlsStream};
 use std::io::{self, Read, Write};

@@ -10,9 +10,10 @@ use crate::service::ServiceSpecs;
 use crate::tree::Attached;
 use prony_engine::Target;
 use prony_engine::protocol::h2::WINDOW;
+use prony_engine::protocol::proxy::Proxy;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_record::Load;
-use prony_record::load::{KeyKind, Protocol};
+use prony_record::load::{KeyKind, Protocol, ProxyProtocol};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -98,8 +99,12 @@ pub enum What {
 /// A server that another program has started.
 #[derive(Debug, Clone)]
 pub struct Running {
-    /// Where it listens.
+    /// Where it listens; behind a proxy, where the proxy does.
     pub target: Target,
+    /// Proxy that it is reached through; None: none.
+    pub proxy: Option<Box<Proxy>>,
+    /// Header of a balancer that connections begin with; None: none.
+    pub proxy_protocol: Option<ProxyProtocol>,
     /// Name by which requests call the server: the `Host` field of HTTP/1.1, and `:authority` of HTTP/2.
     pub authority: String,
     /// How it speaks TLS; none: it does not.

@@ -415,6 +415,7 @@ impl Up<'_> {
         });
         Plan {
             tls,
+            proxy: self.server.proxy(),
             seed: as_given.map_or(seed, |it| it.seed),
             values: as_given.is_none().then(rand::random),
             spread: clock::nanos(load.lead_in.0) / LEAD_IN,

@@ -9,7 +9,8 @@ use crate::side::HttpStreams;
 use crate::socket::Socket;
 use prony_engine::Dialogue;
 use prony_engine::protocol::Mix;
-use prony_engine::protocol::mix::MixStreams;
+use prony_engine::protocol::mix::{MixStreams, text};
+use prony_engine::protocol::proxy::{Proxy, ProxyWay};
 use prony_record::Load;
 use std::fmt;
 use std::sync::Arc;
@@ -107,11 +108,31 @@ pub struct Endpoint<'a> {
     pub tls: bool,
     /// How HTTP/2, or HTTP/3, is spoken; none: HTTP/1.1 is.
     pub http2: Option<HttpStreams>,
+    /// Proxy before the server; None: none.
+    pub proxy: Option<&'a Proxy>,
     /// Parts of a contract that the server keeps, and where; none: all of them, where the contract has them.
     pub routes: Option<Routes<'a>>,
 }
 
+/// What requests have more for a proxy that forwards them.
+pub(crate) struct Forwarded {
+    /// Stands before every path: `http://HOST:PORT`.
+    pub(crate) origin: String,
+    /// Further header fields.
+    pub(crate) fields: Option<(String, String)>,
+}
+
 impl Endpoint<'_> {
+    /// What requests have more; None: no proxy forwards them.
+    pub(crate) fn forwarded(&self) -> Option<Forwarded> {
+        let proxy = self.proxy.filter(|it| it.way == ProxyWay::Forward)?;
+        let credentials = proxy.credentials.as_ref();
+        Some(Forwarded {
+            origin: format!("http://{}", self.authority),
+            fields: credentials.map(|it| ("Proxy-Authorization".to_owned(), it.basic())),
+        })
+    }
+
     /// A mix, spoken so.
     ///
     /// # Errors
@@ -119,6 +140,14 @@ impl Endpoint<'_> {
     pub fn mix(&self, mut mix: Mix) -> Result<Mix, String> {
         if let Some(routes) = self.routes {
             mix = routes.mix(mix);
+        }
+        if let Some(Forwarded { origin, fields }) = self.forwarded() {
+            for request in &mut mix.requests {
+                request.path.insert(0, text(origin.as_str()));
+                let fields = fields.iter();
+                let fields = fields.map(|(name, value)| (name.clone(), vec![text(value.as_str())]));
+                request.headers.extend(fields);
+            }
         }
         if let Some(HttpStreams { window, http3 }) = self.http2 {
             let how = MixStreams {

@@ -4,6 +4,7 @@ mod change;
 mod check;
 mod extent;
 mod over;
+mod proxy;
 
 use crate::{Slo, Span, Stage, stages};
 use schemars::JsonSchema;
@@ -15,6 +16,7 @@ pub use change::Change;
 pub use check::Invalid;
 pub use extent::Extent;
 pub use over::{KeyKind, Protocol};
+pub use proxy::ProxyProtocol;
 
 /// The most requests per second: one per nanosecond, the clock's resolution.
 pub const MOST_RATE: f64 = 1e9;
@@ -47,6 +49,12 @@ pub struct Load {
     /// The key of the certificate that they are given, where they speak TLS.
     #[serde(skip_serializing_if = "KeyKind::is_default")]
     pub key: KeyKind,
+    /// Proxy that connections go through, as a URL without user and password: http, https, socks5 or socks5h. Absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
+    /// PROXY protocol header that each connection begins with, as from a balancer. Absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy_protocol: Option<ProxyProtocol>,
     /// Connections over TLS resume earlier sessions where the server allows it.
     #[serde(skip_serializing_if = "is_true")]
     pub resumption: bool,
@@ -151,6 +159,8 @@ impl Default for Load {
             contract: None,
             over: Protocol::Plain,
             key: KeyKind::EcdsaP256,
+            proxy: None,
+            proxy_protocol: None,
             resumption: true,
             connections: 64,
             connection_stages: Vec::new(),
@@ -370,6 +380,12 @@ impl fmt::Display for Load {
         }
         if self.over.is_tls() && !self.resumption {
             write!(f, " no-resumption")?;
+        }
+        if let Some(proxy) = &self.proxy {
+            write!(f, " through {proxy}")?;
+        }
+        if let Some(version) = &self.proxy_protocol {
+            write!(f, " proxy-protocol-{version}")?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use crate::message::{BEAT, Call, FromAgent, Hello, LoadOrder, Reply, SILENCE, To
 use crate::reach::addresses;
 use crate::servers::Servers;
 use prony_engine::protocol::h3;
+use prony_engine::protocol::proxy::dial;
 use prony_engine::protocol::tls::probe;
 use prony_engine::{Control, Nanos, clock, descriptors, run_part};
 use prony_lab::port::Port;
@@ -136,6 +137,7 @@ fn reply(
             }
             Call::Connect { .. }
             | Call::Probe { .. }
+            | Call::Dial { .. }
             | Call::Serve(_)
             | Call::Addresses
             | Call::FreePort(_) => answer(call, echo),
@@ -240,6 +242,17 @@ fn answer(
         } => match probe(&target, &tls, timeout) {
             Ok(_) => Ok(Reply::Done),
             Err(error) => Ok(Reply::Refused(error.to_string(), error.remedy())),
+        },
+        Call::Dial {
+            address,
+            proxy,
+            timeout,
+        } => match dial(address, (Some(&proxy), None), timeout) {
+            Ok(_) => Ok(Reply::Done),
+            Err(error) => match error.remedy() {
+                Some(remedy) => Ok(Reply::Refused(error.to_string(), remedy)),
+                None => Err(error.to_string()),
+            },
         },
         Call::Serve(ip) => echo(SocketAddr::new(ip, 0))
             .map(Reply::Address)

@@ -6,6 +6,7 @@ use crate::message::{Call, FromAgent, LoadOrder, Reply, ToAgent};
 use crate::registry::Registry;
 use crate::slow_client::SlowClient;
 use prony_engine::descriptors::TooFewDescriptors;
+use prony_engine::protocol::proxy::Proxy;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{
     Control, Error, Gather, LoadShare, Nanos, Plan, Progress, Remedy, Target, clock,
@@ -119,11 +120,35 @@ impl Fleet {
         tls: &TlsOptions,
         timeout: Duration,
     ) -> Result<(), (String, Option<Remedy>)> {
-        let call = Call::Probe {
+        self.tried(Call::Probe {
             target: target.clone(),
             tls: Box::new(tls.clone()),
             timeout,
+        })
+    }
+
+    /// Reaches a server through a proxy from the first of them, so that what cannot work is said before a load.
+    ///
+    /// # Errors
+    /// What cannot work.
+    pub fn dial(
+        &self,
+        target: &Target,
+        proxy: &Proxy,
+        timeout: Duration,
+    ) -> Result<(), (String, Option<Remedy>)> {
+        let Target::Tcp(address) = *target else {
+            return Ok(());
         };
+        self.tried(Call::Dial {
+            address,
+            proxy: Box::new(proxy.clone()),
+            timeout,
+        })
+    }
+
+    /// Makes a call that may be refused, to the first of them.
+    fn tried(&self, call: Call) -> Result<(), (String, Option<Remedy>)> {
         let name = &self.names[0];
         let answered = self.registry.link(name).and_then(|link| link.call(call));
         match answered.map_err(|error| (error, None))? {

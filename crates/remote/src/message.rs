@@ -1,5 +1,6 @@
 //! Messages between a coordinator and an agent.
 
+use prony_engine::protocol::proxy::Proxy;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, LoadShare, Nanos, PartMessage, Plan, Remedy, Target};
 use prony_lab::builder::{Built, Missing};
@@ -80,6 +81,16 @@ pub enum Call {
         target: Target,
         /// How.
         tls: Box<TlsOptions>,
+        /// How long each step may take.
+        timeout: Duration,
+    },
+    /// Reaches a server through a proxy, so that what cannot work is said before a load: answered by [`Reply::Done`] or
+    /// [`Reply::Refused`].
+    Dial {
+        /// Where the proxy listens.
+        address: SocketAddr,
+        /// How it is asked for the server.
+        proxy: Box<Proxy>,
         /// How long each step may take.
         timeout: Duration,
     },

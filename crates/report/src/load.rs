@@ -17,6 +17,7 @@ mod ws;
 
 use crate::show;
 use crate::table::{Align, TextTable};
+use prony_record::load::ProxyProtocol;
 use prony_record::observation::none_answered;
 use prony_record::tls::Handshakes;
 use prony_record::{
@@ -47,6 +48,10 @@ pub use ws::WsReport;
 pub struct LoadReport {
     /// URL of the server, with the address or Unix socket of the connections where the URL does not give it.
     pub target: String,
+    /// Proxy that connections went through, as a URL without user and password; null: none.
+    pub proxy: Option<String>,
+    /// PROXY protocol header that each connection began with; null: none.
+    pub proxy_protocol: Option<ProxyProtocol>,
     /// Connections; of a number that changes the largest.
     pub connections: u32,
     /// The stages of a number of connections that changes; otherwise empty.

@@ -1,7 +1,12 @@
 //! Where connections go, when it is not where the URL says, and where they come from.
 
+use super::one_of;
 use clap::Args;
+use prony_record::load::ProxyProtocol;
+use std::convert::Infallible;
+use std::fmt;
 use std::net::IpAddr;
+use std::str::FromStr;
 use url::Host;
 
 /// Where connections go; requests, SNI and certificates keep the name in the URL.
@@ -18,6 +23,46 @@ pub struct Connect {
     /// An empty HOST1 or PORT1 fits any; an empty HOST2 or PORT2 is the URL's. May be repeated.
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", value_parser = connect_to, help_heading = "Connections")]
     pub connect_to: Vec<ConnectTo>,
+    /// Connect through this proxy
+    ///
+    /// http://HOST:PORT or https://HOST:PORT (TLS to the proxy), socks5:// (prony looks the name up) or
+    /// socks5h:// (the proxy does); USER:PASSWORD@ before HOST is never stored or printed. prony does
+    /// not read the variables http_proxy and https_proxy. docs/proxies.md
+    #[arg(short = 'x', long, value_name = "URL", value_parser = proxy_url, help_heading = "Connections")]
+    pub proxy: Option<ProxyUrl>,
+    /// Send a PROXY protocol header: v1 or v2
+    ///
+    /// As a balancer does, first on each connection, with its real addresses.
+    #[arg(long, value_name = "VERSION", value_parser = one_of::<ProxyVersion>(["v1", "v2"]), conflicts_with = "proxy", help_heading = "Connections")]
+    pub proxy_protocol: Option<ProxyVersion>,
+}
+
+/// URL of a proxy, as it was typed: it may have a password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ProxyUrl(pub String);
+
+impl fmt::Debug for ProxyUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProxyUrl(…)")
+    }
+}
+
+/// The value is looked at later: an error of the command line would show it with its password.
+fn proxy_url(text: &str) -> Result<ProxyUrl, Infallible> {
+    Ok(ProxyUrl(text.to_owned()))
+}
+
+/// Version of the PROXY protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProxyVersion(pub ProxyProtocol);
+
+impl FromStr for ProxyVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let version = ProxyProtocol::of_word(text).map(Self);
+        version.ok_or_else(|| format!("{text:?} is no version: there are v1 and v2"))
+    }
 }
 
 /// Where connections come from.

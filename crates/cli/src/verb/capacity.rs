@@ -46,10 +46,10 @@ pub fn main(places: &Places, args: &Capacity) -> Result<CommandEnd> {
             calls: asked.calls(),
         },
         asked,
-        load: Load {
+        load: args.connect.begins(Load {
             window: Span(WINDOW),
             ..args.shape.load(Spacing::Poisson, &args.protocol)
-        },
+        })?,
         given: Given {
             connections: args.connections,
             threads: args.shape.threads,

@@ -12,6 +12,7 @@ use crate::CommandEnd;
 use crate::args::{LoadArgs, Places};
 use crate::http2::ProtocolOptions;
 use crate::machines::generator_of;
+use crate::proxy;
 use crate::running::{self, Reach};
 use crate::target;
 use display::LoadDisplay;
@@ -25,6 +26,7 @@ use prony_lab::host::{Host, LocalHost};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
 use prony_lab::recording::{Scope, findings};
+use prony_lab::relay::Passage;
 use prony_lab::requests::begun;
 use prony_lab::side::{Running, Side, variant};
 use prony_lab::sockets::{Listener, server_at};
@@ -49,7 +51,9 @@ pub fn main(places: &Places, args: &LoadArgs) -> Result<CommandEnd> {
     known_requests(args, &settled.plan)?;
     let interrupt = Arc::new(Interrupt::default());
     crate::place::on_signal(&interrupt)?;
-    let apart = fleet.is_some();
+    // This machine reaches the server itself, to find out what it speaks.
+    let begins = settled.plan.proxy.is_some() || settled.plan.load.proxy_protocol.is_some();
+    let direct = fleet.is_none() && !begins;
     let Settled {
         plan,
         workload,
@@ -72,7 +76,7 @@ pub fn main(places: &Places, args: &LoadArgs) -> Result<CommandEnd> {
     let mut display = LoadDisplay::new(args, &plan);
     let told = &mut |progress: Progress<'_>| display.on_event(&progress);
     let failed = |failure: Failure| {
-        if failure.step == Step::Verify && args.url.starts_with("http://") && !apart {
+        if failure.step == Step::Verify && args.url.starts_with("http://") && direct {
             target::hint(&args.url, &plan.target, args.timeout.0);
         }
         explain(&failure)
@@ -102,10 +106,13 @@ pub fn main(places: &Places, args: &LoadArgs) -> Result<CommandEnd> {
         crate::out::report(|width| report.text(width));
     }
     verdict.tell();
+    if let Some(hint) = proxy::hint(&plan, &report.statuses) {
+        eprintln!("\n{hint}");
+    }
     // Streams that go on are as good as answers.
     let streaming = report.events.is_some() && report.outcomes.finished() == 0;
     let answered = report.outcomes.ok > 0 || streaming;
-    if !answered && !apart {
+    if !answered && direct {
         if args.url.starts_with("http://") {
             target::hint(&args.url, &plan.target, args.timeout.0);
         } else if let Some(tls) = plan
@@ -210,13 +217,15 @@ fn settle(args: &LoadArgs, fleet: Option<&Fleet>) -> Result<Settled> {
         calls: false,
     };
     options.fit(std::slice::from_ref(&args.url))?;
-    let endpoint = running::endpoint(0, &address, &options);
+    let proxy = running::proxy(&address, &options, fleet.is_some())?;
+    let endpoint = running::endpoint(0, &address, &options, proxy.as_ref());
     if endpoint.http2.is_some() {
         args.shape.not_pipelined()?;
     }
     let workload = asked::workload(args, &asked, &address)?;
     let load = options.messages(shape::load(args)?, &workload)?;
     let load = of_sessions(load, &workload, endpoint.http2.is_some())?;
+    let load = args.connect.begins(load)?;
     let load = prony_record::Load {
         over: variant(endpoint.tls, endpoint.http2),
         ..replay::at_its_times(load, args, &workload)?
@@ -246,12 +255,16 @@ fn settle(args: &LoadArgs, fleet: Option<&Fleet>) -> Result<Settled> {
     let url = (args.url.as_str(), &address);
     let running = running::server(url, &endpoint, &options, upgrade.as_ref(), &reach)?;
     let (target, tls) = (running.target.clone(), running.tls.as_deref().cloned());
+    let passage = Passage::of(&running).into_diagnostic()?;
+    let tried = passage
+        .as_ref()
+        .map_or_else(|| target.clone(), Passage::target);
     let from = sources
         .toward(&target)
         .map_err(|invalid| usage!("--{invalid}"))?;
     let (workload, asked) = match workload {
         Workload::Call(rpc) if fleet.is_none() && !args.no_verify => {
-            let expect = grpc::looked(args, &endpoint, &rpc, &target, tls.as_ref())?;
+            let expect = grpc::looked(args, &endpoint, &rpc, &tried, tls.as_ref())?;
             let call = Workload::Call(Box::new(Rpc { expect, ..*rpc }));
             let asked = dialogue(&call).map_err(|wrong| miette!("{wrong}"))?;
             (call, asked)
@@ -260,6 +273,7 @@ fn settle(args: &LoadArgs, fleet: Option<&Fleet>) -> Result<Settled> {
     };
     let plan = Plan {
         tls,
+        proxy: running.proxy.as_deref().cloned(),
         sources: from,
         seed: args.seed.unwrap_or_else(rand::random),
         cpus,
@@ -267,7 +281,8 @@ fn settle(args: &LoadArgs, fleet: Option<&Fleet>) -> Result<Settled> {
     };
     plan.validate().map_err(|invalid| usage!("--{invalid}"))?;
     let server = match &plan.target {
-        Target::Tcp(address) if fleet.is_none() => server_at(*address),
+        // At the target of a load through a proxy, the proxy listens.
+        Target::Tcp(address) if fleet.is_none() && running.proxy.is_none() => server_at(*address),
         _ => None,
     };
     let running = Running {
@@ -332,7 +347,7 @@ fn report(
         target: match &args.unix {
             Some(path) => format!("{} over {}", args.url, path.display()),
             None => match place {
-                Some(place) => format!("{} at {place}", args.url),
+                Some(place) => format!("{} {place}", args.url),
                 None => args.url.clone(),
             },
         },
@@ -344,6 +359,8 @@ fn report(
             Some(_) => load.arrival.to_string(),
         },
         replay: load.replay.clone(),
+        proxy: load.proxy.clone(),
+        proxy_protocol: load.proxy_protocol,
         rate: load.rate,
         connection_stages: load.connection_stages.clone(),
         stages: load.stages.clone(),

@@ -10,8 +10,9 @@ use crate::http2::ProtocolOptions;
 use crate::request::{prefix, ways};
 use crate::running::{self, Reach};
 use crate::target;
-use miette::Result;
+use miette::{IntoDiagnostic, Result};
 use prony_engine::protocol::mix::Shares;
+use prony_lab::relay::Passage;
 use prony_lab::requests::ServerFacts;
 use prony_lab::requests::verify::{RequestFile, Tried, verify};
 use prony_lab::side::Running;
@@ -50,13 +51,17 @@ pub fn main(args: &Verify) -> Result<CommandEnd> {
     let mut file = RequestFile::read(&args.file, &server, ways(args.no_pipelining))?;
     args.login.authorize(&mut file.mix)?;
     args.encoding.settle(&mut file.mix);
-    let endpoint = running::endpoint(0, &address, &options);
+    let proxy = running::proxy(&address, &options, false)?;
+    let endpoint = running::endpoint(0, &address, &options, proxy.as_ref());
     let mix = file
         .mix(&endpoint, true)
         .map_err(|wrong| usage!("{wrong}"))?;
     let url = (args.url.as_str(), &address);
     let reach = Reach::from_here(args.timeout.0);
-    let Running { target, tls, .. } = running::server(url, &endpoint, &options, None, &reach)?;
+    let running = running::server(url, &endpoint, &options, None, &reach)?;
+    let passage = Passage::of(&running).into_diagnostic()?;
+    let Running { target, tls, .. } = running;
+    let target = passage.as_ref().map_or(target, Passage::target);
     let seed = args.seed.unwrap_or_else(rand::random);
     let (tls, ways) = (tls.as_deref(), &file.ways);
     let told = &mut |tried: &Tried| {

@@ -127,7 +127,7 @@ fn choose(places: &Places, args: &Why) -> Result<(Side, LoadSpec)> {
             calls: asked.calls(),
         },
         asked,
-        load: args.driven.load(&args.protocol),
+        load: args.connect.begins(args.driven.load(&args.protocol))?,
         given: args.driven.given(args.rate),
     };
     let (mut side, spec) = sides::one(places, one, None)?;

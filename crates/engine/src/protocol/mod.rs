@@ -14,7 +14,9 @@ pub mod h2;
 pub mod h3;
 mod http;
 mod in_flight;
+mod inner;
 pub mod mix;
+pub mod proxy;
 mod recognized;
 #[cfg(test)]
 mod seen;
@@ -35,7 +37,9 @@ pub use recognized::recognized;
 
 use crate::clock::Nanos;
 use prony_record::{ByRequest, BySession, Quic, Tls};
+use proxy::ProxyFault;
 use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
 use tls::TlsFault;
 
 /// The answer to one request.
@@ -134,6 +138,9 @@ pub enum Fault {
     /// TLS broke: the connection, not an answer, is at fault.
     #[error(transparent)]
     Tls(TlsFault),
+    /// A proxy did not make the connection to the server.
+    #[error(transparent)]
+    Proxy(ProxyFault),
     /// A part of the answer is longer than the limit that was set for it.
     #[error("{part} is longer than {limit} bytes")]
     TooLong {
@@ -187,6 +194,10 @@ pub enum Ending {
 
 /// Events that a session emits while it handles a connection.
 pub trait Events<T> {
+    /// The connection leads to the server from now on: a proxy has made it, or the header of a balancer is sent. Handshakes
+    /// with the server begin.
+    fn reached(&mut self) {}
+
     /// TLS's handshake is done, and resumed an earlier session or not.
     fn secured(&mut self, _resumed: bool) {}
 
@@ -262,6 +273,22 @@ pub trait Session {
 
     /// Do its connections have [timers](Self::timer)?
     const TIMERS: bool = false;
+
+    /// Is [`connected`](Self::connected) to be called? Constant while a load runs.
+    #[inline]
+    fn wants_addresses(&self) -> bool {
+        false
+    }
+
+    /// Connection `slot` has been made between these addresses, this side's first; None over a unix socket. Called before
+    /// [`opened`](Self::opened), if it is [wanted](Self::wants_addresses).
+    fn connected(
+        &mut self,
+        _conn: &mut Self::Conn,
+        _slot: u32,
+        _ends: Option<(SocketAddr, SocketAddr)>,
+    ) {
+    }
 
     /// Connection `slot` has been made. What is appended to `out` is sent.
     #[inline]
@@ -415,6 +442,11 @@ pub trait Session {
     /// How the connection ended that the server has just closed.
     fn how_ended(&self, _conn: &Self::Conn) -> &'static str {
         "the server closed the connection"
+    }
+
+    /// Why a connection that was made is not ready yet, if it never becomes ready.
+    fn unready(&self, _conn: &Self::Conn) -> &'static str {
+        "the connection was made, and the server did not complete the handshake"
     }
 
     /// How much of the answer to a request in flight has come.

@@ -7,6 +7,7 @@ use super::stamp::{self, Stamps};
 use super::{Came, Handler, Outgoing, Slot, TICK, Transport, Wait};
 use crate::clock;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// Readiness reports taken from the kernel at once.
@@ -252,6 +253,10 @@ impl Outgoing for Out {
             self.control(libc::EPOLL_CTL_MOD, slot, libc::EPOLLIN | libc::EPOLLOUT)?;
         }
         Ok(())
+    }
+
+    fn addresses(&self, slot: Slot) -> Option<(SocketAddr, SocketAddr)> {
+        socket::addresses(self.slots[slot as usize].fd.as_ref()?)
     }
 
     fn lost_segments(&self, slot: Slot) -> u64 {

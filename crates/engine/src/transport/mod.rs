@@ -16,6 +16,7 @@ pub(crate) use uring::Uring;
 
 use crate::clock::Nanos;
 use std::io;
+use std::net::SocketAddr;
 
 /// One of a worker's connections, 0-based.
 pub(crate) type Slot = u32;
@@ -60,6 +61,11 @@ pub(crate) trait Outgoing {
     /// # Errors
     /// When the connection is broken. It stays open until it is closed.
     fn send(&mut self, slot: Slot, bytes: &[u8]) -> io::Result<()>;
+
+    /// Addresses of both ends of a slot's connection, this side's first; None where it is not TCP.
+    fn addresses(&self, _slot: Slot) -> Option<(SocketAddr, SocketAddr)> {
+        None
+    }
 
     /// Segments of a slot's connection that either side has sent again, as far as this side sees it; 0 where that is not
     /// known.

@@ -3,6 +3,8 @@
 use crate::clock::{Nanos, SECOND};
 use crate::target::Target;
 use std::io;
+use std::mem::ManuallyDrop;
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// A socket address in the kernel's form.
@@ -167,6 +169,16 @@ pub(super) fn take_error(fd: RawFd) -> io::Result<()> {
         (0, error) => Err(io::Error::from_raw_os_error(error)),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// Addresses of both ends of a TCP connection, this side's first; None: it is another one, or has ended.
+pub(super) fn addresses(socket: &OwnedFd) -> Option<(SocketAddr, SocketAddr)> {
+    // A view of the same socket, which the standard library asks; it must not close it.
+    let stream = ManuallyDrop::new(std::net::TcpStream::from(
+        // SAFETY: the descriptor is open as long as `socket` is borrowed, and is not closed by this owner.
+        unsafe { OwnedFd::from_raw_fd(socket.as_raw_fd()) },
+    ));
+    stream.local_addr().ok().zip(stream.peer_addr().ok())
 }
 
 /// Segments of a TCP connection that this side has sent again, and those that came out of order because the other side had to

@@ -10,6 +10,7 @@ use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use std::collections::HashMap;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -301,6 +302,10 @@ impl Outgoing for Out {
         connection.sent = 0;
         self.transmit(slot);
         Ok(())
+    }
+
+    fn addresses(&self, slot: Slot) -> Option<(SocketAddr, SocketAddr)> {
+        socket::addresses(self.slots[slot as usize].fd.as_ref()?)
     }
 
     fn lost_segments(&self, slot: Slot) -> u64 {

@@ -25,6 +25,10 @@ impl<S: Schedule, P: Session, O: Outgoing> Handler<O> for Worker<'_, S, P> {
         let flow = &mut self.connections[slot as usize].flow;
         flow.begin(at);
         flow.limit(self.calls, self.lifetime, share, at);
+        if self.protocol.wants_addresses() {
+            let conn = &mut self.connections[slot as usize].proto;
+            self.protocol.connected(conn, slot, out.addresses(slot));
+        }
         let (news, ()) = self.ask(slot, at, |session, conn, unsent, events| {
             session.opened(conn, slot, unsent, events);
         });
@@ -118,9 +122,14 @@ impl<T: Token> Events<T> for Booking<'_, T> {
         self.news.ready = true;
     }
 
+    /// Until now the connection was being made: a handshake with the server begins now.
+    fn reached(&mut self) {
+        (self.flow.free, self.flow.opened) = (self.at, self.at);
+    }
+
     #[inline]
     fn secured(&mut self, resumed: bool) {
-        // Since the transport has connected, which is when the handshake began.
+        // Since the transport has connected, or the server is reached through a proxy, which is when the handshake began.
         let took = self.at.saturating_sub(self.flow.opened);
         self.recorder.secured(self.at, took, resumed);
     }
@@ -389,7 +398,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         }
         let link = &self.connections[index].link;
         let unasked = matches!(link, Link::Connecting(_) | Link::Listening);
-        if unasked || matches!(fault, Fault::Tls(_) | Fault::Lost(_)) {
+        if unasked || matches!(fault, Fault::Tls(_) | Fault::Lost(_) | Fault::Proxy(_)) {
             let error = io::Error::other(fault);
             return self.lose(out, slot, at, RequestFailure::Read, Some(&error));
         }

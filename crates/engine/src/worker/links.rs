@@ -352,10 +352,10 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
                     let made = self.connections[index].flow.opened >= since;
                     let error = match made {
                         false => io::Error::from_raw_os_error(libc::ETIMEDOUT),
-                        true => io::Error::new(
-                            io::ErrorKind::TimedOut,
-                            "the connection was made, and the server did not complete the handshake",
-                        ),
+                        true => {
+                            let conn = &self.connections[index].proto;
+                            io::Error::new(io::ErrorKind::TimedOut, self.protocol.unready(conn))
+                        }
                     };
                     self.not_connected(out, slot, &error, now);
                 }

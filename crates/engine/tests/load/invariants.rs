@@ -14,6 +14,7 @@ fn connects_given_up(seen: &Observation) -> u64 {
     let given_up = |text: &&String| {
         text.starts_with("connecting: Connection timed out")
             || text.ends_with("did not complete the handshake")
+            || text.ends_with("did not make the tunnel")
     };
     let errors = seen.errors.iter();
     errors

@@ -20,6 +20,7 @@ mod own;
 mod parts;
 mod population;
 mod property;
+mod proxy;
 mod servers;
 mod session;
 mod sessions;

@@ -41,6 +41,16 @@ impl Connection {
         self.stream.peer_addr().expect("it is connected").ip()
     }
 
+    /// Address and port of the client; over TCP only.
+    pub fn peer_address(&self) -> SocketAddr {
+        self.stream.peer_addr().expect("it is connected")
+    }
+
+    /// Says that nothing more comes.
+    pub fn end(&self) {
+        let _ = self.stream.shutdown(Shutdown::Write);
+    }
+
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
         (&*self.stream).write_all(bytes)
     }

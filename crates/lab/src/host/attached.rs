@@ -3,10 +3,11 @@
 use super::reached::Reached;
 use super::{Started, VerifySpec};
 use crate::contract::{Contract, Fixture, Inspection, Verified};
-use crate::relay::Relay;
+use crate::relay::{Passage, Relay};
 use crate::side::{HttpStreams, Running};
 use crate::tree::{Attached, Root};
 use crate::workload::Workload;
+use prony_engine::protocol::proxy::{Proxy, ProxyWay};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
 use prony_record::{Failure, Load, Step};
@@ -15,6 +16,8 @@ use std::path::Path;
 #[derive(Debug)]
 pub(super) struct AttachedServer {
     running: Running,
+    /// Passage through which it is verified, when it is behind a proxy, or wants the header of one.
+    passage: Option<Passage>,
     /// Relay through which the server is verified, when it speaks TLS.
     relay: Option<Relay>,
     fixture: Fixture,
@@ -33,9 +36,19 @@ impl AttachedServer {
         let fixture =
             Fixture::set_up(workload.contract(), scratch).map_err(|error| failed(&error))?;
         let fixture = fixture.of_running_server();
+        let forwards = |proxy: &Proxy| proxy.way == ProxyWay::Forward;
+        if running.proxy.as_deref().is_some_and(forwards) && by_contract(workload) {
+            return Err(failed(
+                &"a server behind a proxy that forwards requests is not verified by a contract",
+            ));
+        }
+        let passage = Passage::of(running).map_err(|error| failed(&error))?;
+        let target = passage
+            .as_ref()
+            .map_or_else(|| running.target.clone(), Passage::target);
         // Nothing is looked at before a load as given but over the engine's own TLS.
         let learnt = running.as_given.is_none();
-        let relay = match (running.tls.as_deref(), &running.target) {
+        let relay = match (running.tls.as_deref(), &target) {
             (Some(options), Target::Tcp(address)) if learnt => {
                 Some(Relay::to(*address, options).map_err(|error| failed(&error))?)
             }
@@ -43,6 +56,7 @@ impl AttachedServer {
         };
         Ok(Self {
             running: running.clone(),
+            passage,
             relay,
             fixture,
         })
@@ -57,14 +71,18 @@ impl AttachedServer {
     }
 
     fn reached(&self) -> Reached<'_> {
-        let target = &self.running.target;
+        let target = match &self.passage {
+            Some(passage) => passage.target(),
+            None => self.running.target.clone(),
+        };
         Reached {
-            target: target.clone(),
-            plain: match (&self.relay, target) {
+            plain: match (&self.relay, &target) {
                 (Some(relay), _) => Ok(relay.addr()),
                 (None, Target::Tcp(address)) => Ok(*address),
                 (None, Target::Unix(_)) => Err(format!("{target} has no TCP address")),
             },
+            target,
+            proxy: self.running.proxy.as_deref(),
             authority: &self.running.authority,
             over: None,
             tls: self.running.tls.as_deref(),
@@ -96,6 +114,15 @@ pub fn verify_running(
         .map_err(|violation| violation.to_string())
 }
 
+/// Does a verifier of contracts speak to the server?
+fn by_contract(workload: &Workload) -> bool {
+    match workload {
+        Workload::Contract(_) => true,
+        Workload::Requests { contract, .. } => *contract != Contract::Http,
+        _ => false,
+    }
+}
+
 /// Says that a process has ended, if it has.
 fn gone(process: Attached) -> Option<String> {
     (!process.lives()).then(|| format!("there is no process {} any more", process.pid))
@@ -108,6 +135,10 @@ impl Started for AttachedServer {
 
     fn tls(&self) -> Option<TlsOptions> {
         self.running.tls.as_deref().cloned()
+    }
+
+    fn proxy(&self) -> Option<Proxy> {
+        self.running.proxy.as_deref().cloned()
     }
 
     fn command(&self) -> &[String] {

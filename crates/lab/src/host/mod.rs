@@ -19,6 +19,7 @@ use crate::side::{Candidate, HttpStreams, Running};
 use crate::tree::{Root, cpu_time};
 use crate::watch::ProcessSample;
 use crate::workload::Workload;
+use prony_engine::protocol::proxy::Proxy;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
 use prony_record::{Failure, Load, Resources, Step};
@@ -97,6 +98,11 @@ pub trait Started: Any {
 
     /// How it speaks TLS; none: it does not.
     fn tls(&self) -> Option<TlsOptions>;
+
+    /// Proxy that it is reached through; None: none.
+    fn proxy(&self) -> Option<Proxy> {
+        None
+    }
 
     /// Command line of the server; empty when another program has started it.
     fn command(&self) -> &[String];

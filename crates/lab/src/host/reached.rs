@@ -6,6 +6,7 @@ use crate::contract::parts::{Parts, Routes};
 use crate::contract::{Contract, Fixture, HttpEndpoint, Inspection, Wanted};
 use crate::side::{HttpStreams, variant};
 use crate::workload::{Endpoint, Workload};
+use prony_engine::protocol::proxy::Proxy;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Target};
 use prony_record::Load;
@@ -19,6 +20,8 @@ pub(super) struct Reached<'a> {
     pub target: Target,
     /// The same server without TLS; an error for one on a unix socket, which has no address.
     pub plain: Result<SocketAddr, String>,
+    /// Proxy before it; None: none.
+    pub proxy: Option<&'a Proxy>,
     /// The `Host` field of HTTP/1.1, and `:authority` of HTTP/2.
     pub authority: &'a str,
     /// HTTP variant for which the server was started; None: it follows from `tls` and the verification's HTTP/2.
@@ -72,6 +75,7 @@ impl Reached<'_> {
             authority: self.authority,
             tls: self.tls.is_some(),
             http2: how.http2,
+            proxy: self.proxy,
             routes: self.routes(how),
         }
     }
@@ -150,6 +154,7 @@ mod tests {
         Reached {
             target: Target::Tcp(address),
             plain: Ok(address),
+            proxy: None,
             authority: "localhost",
             over,
             tls: None,

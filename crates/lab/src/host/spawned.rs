@@ -191,6 +191,7 @@ impl SpawnedServer {
         Reached {
             target: Target::Tcp(self.place.reached),
             plain: Ok(self.place.plain()),
+            proxy: None,
             authority: &self.place.authority,
             over: Some(self.place.over()),
             tls: self.place.tls(),

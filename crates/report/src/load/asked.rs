@@ -21,7 +21,11 @@ impl LoadReport {
                 format!("{first} at first, {opened} in the end: the rate needs them"),
             )
         });
-        rate.into_iter().chain(connections).chain(grown).collect()
+        let header = self
+            .proxy_protocol
+            .map(|version| ("PROXY header", version.to_string()));
+        let all = rate.into_iter().chain(connections).chain(grown);
+        all.chain(header).collect()
     }
 
     /// The connections of an open loop in the end, where it opened more than at first.

@@ -168,7 +168,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         other_rates: args.cpu_rates,
         ..args.driven.given(args.rate)
     };
-    let load = args.driven.load(&args.protocol);
+    let load = args.connect.begins(args.driven.load(&args.protocol))?;
     Ok(Chosen {
         spec: spec((load, given), &protocol_options, workload, &sides)?,
         sides,
@@ -400,12 +400,13 @@ fn side(
                 "{word}: servers on unix sockets are loaded by `prony load` alone"
             ));
         }
-        let endpoint = running::endpoint(place, &address, protocol_options);
+        let proxy = running::proxy(&address, protocol_options, false)?;
+        let endpoint = running::endpoint(place, &address, protocol_options, proxy.as_ref());
         let upgrade = crate::ws::upgrade(workload, &address.authority)?;
         let (url, reach) = ((word, &address), Reach::from_here(PATIENCE));
         let running = running::server(url, &endpoint, protocol_options, upgrade.as_ref(), &reach)?;
         if let Some(place) = address.place(protocol_options.connect, &running.target) {
-            eprintln!("{word} is loaded at {place}");
+            eprintln!("{word} is loaded {place}");
         }
         return Ok(running::side(word, running, &endpoint));
     }

@@ -49,7 +49,8 @@ pub fn verify(args: &Verify, contract: Contract, address: &TargetUrl) -> Result<
     let protocol = args.protocol();
     let options = super::options(args, &protocol);
     options.fit(std::slice::from_ref(&args.url))?;
-    let endpoint = running::endpoint(0, address, &options);
+    let proxy = running::proxy(address, &options, false)?;
+    let endpoint = running::endpoint(0, address, &options, proxy.as_ref());
     let url = (args.url.as_str(), address);
     let reach = Reach::from_here(args.timeout.0);
     let running = running::server(url, &endpoint, &options, None, &reach)?;

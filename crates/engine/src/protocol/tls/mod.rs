@@ -7,7 +7,6 @@
 mod certificate;
 mod connector;
 mod fault;
-mod inner;
 mod probe;
 mod roots;
 mod self_signed;
@@ -21,9 +20,8 @@ pub use probe::{ProbeError, probe, speaks_tls};
 pub use self_signed::{CannotSign, SelfSigned};
 pub use stream::TlsStream;
 
+use super::inner::{self, Inner};
 use crate::clock::Nanos;
-use inner::Inner;
-
 use super::{
     AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, NextSend, PlainBytes, Session, Token,
 };
@@ -31,6 +29,7 @@ use prony_record::{ByRequest, BySession, Tls as Seen};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, HandshakeKind};
 use std::io::{BufRead, Write};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Bytes of what came unasked that are kept to be shown.
@@ -42,15 +41,35 @@ pub(crate) struct Tls<'a, T> {
     inner: Box<dyn Inner<T> + 'a>,
     /// Asked in every turn of the load loop, and constant.
     rests: bool,
-    config: Arc<ClientConfig>,
-    name: ServerName<'static>,
-    connector: Connector,
+    wants_addresses: bool,
+    /// None: bytes travel as the inner session writes them, so that the load loop is not compiled once more for sessions
+    /// that go through a proxy without TLS to it.
+    cipher: Option<Cipher>,
+    /// It ends at a proxy: its handshake is a part of making the connection.
+    to_proxy: bool,
     /// Bytes that the inner session wrote, before they are encrypted; empty in between.
     plain: Vec<u8>,
     /// Bytes that the inner session reported as unsolicited.
     unsolicited: Vec<u8>,
     seen: Option<Seen>,
     passed: PlainBytes,
+}
+
+/// Configuration and name that connections are encrypted with.
+struct Cipher {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+    connector: Connector,
+}
+
+impl Cipher {
+    fn of(connector: &Connector) -> Self {
+        Self {
+            config: connector.config(),
+            name: connector.name.clone(),
+            connector: connector.clone(),
+        }
+    }
 }
 
 /// A connection's state.
@@ -68,12 +87,28 @@ pub(crate) struct TlsConn {
 impl<'a, T: Token> Tls<'a, T> {
     /// `inner` over TLS, as the connector says.
     pub(crate) fn new<P: Session<Token = T> + 'a>(inner: P, connector: &Connector) -> Self {
+        Self::around(inner, Some(Cipher::of(connector)), false)
+    }
+
+    /// `inner` on its way to a proxy, over TLS if there is a connector.
+    pub(crate) fn to_proxy<P: Session<Token = T> + 'a>(
+        inner: P,
+        connector: Option<&Connector>,
+    ) -> Self {
+        Self::around(inner, connector.map(Cipher::of), true)
+    }
+
+    fn around<P: Session<Token = T> + 'a>(
+        inner: P,
+        cipher: Option<Cipher>,
+        to_proxy: bool,
+    ) -> Self {
         Self {
             rests: inner.rests(),
+            wants_addresses: inner.wants_addresses(),
             inner: inner::erased(inner),
-            config: connector.config(),
-            name: connector.name.clone(),
-            connector: connector.clone(),
+            cipher,
+            to_proxy,
             plain: Vec::new(),
             unsolicited: Vec::new(),
             seen: None,
@@ -88,10 +123,12 @@ impl<'a, T: Token> Tls<'a, T> {
         let seen = self.seen.get_or_insert_default();
         seen.handshakes.count(resumed);
         // The group of a full handshake is worth waiting for.
-        if first || (seen.group.is_none() && !resumed) {
+        if let Some(cipher) = &self.cipher
+            && (first || (seen.group.is_none() && !resumed))
+        {
             *seen = Seen {
                 handshakes: seen.handshakes,
-                ..agreed(tls, &self.connector)
+                ..agreed(tls, &cipher.connector)
             };
         }
         resumed
@@ -128,12 +165,33 @@ impl<'a, T: Token> Tls<'a, T> {
             self.passed.received += length as u64;
             let result = self.inner.received(slot, bytes, &mut self.plain, events);
             if let Err(Fault::Unsolicited { at }) = &result {
-                let rest = bytes.get(*at..).unwrap_or(bytes);
-                self.unsolicited = rest[..rest.len().min(EXCERPT)].to_vec();
+                self.unsolicited = self.excerpt(bytes.get(*at..).unwrap_or(bytes));
             }
             result?;
             reader.consume(length);
         }
+    }
+
+    /// The beginning of what the inner session was not asked for.
+    fn excerpt(&self, rest: &[u8]) -> Vec<u8> {
+        let rest = self.inner.unsolicited(rest);
+        rest[..rest.len().min(EXCERPT)].to_vec()
+    }
+
+    /// Hands over what came without TLS.
+    #[cold]
+    fn pass(
+        &mut self,
+        slot: u32,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        events: &mut impl Events<T>,
+    ) -> Result<(), Fault> {
+        let result = self.inner.received(slot, bytes, out, events);
+        if let Err(Fault::Unsolicited { at }) = &result {
+            self.unsolicited = self.excerpt(bytes.get(*at..).unwrap_or(bytes));
+        }
+        result
     }
 
     /// Encrypts what the inner session has written.
@@ -153,17 +211,36 @@ impl<T: Token> Session for Tls<'_, T> {
     type Token = T;
     const TLS: bool = true;
 
+    #[inline]
+    fn wants_addresses(&self) -> bool {
+        self.wants_addresses
+    }
+
+    fn connected(
+        &mut self,
+        conn: &mut Self::Conn,
+        slot: u32,
+        ends: Option<(SocketAddr, SocketAddr)>,
+    ) {
+        self.begin(conn, slot);
+        self.inner.connected(slot, ends);
+    }
+
     fn opened(
         &mut self,
         conn: &mut Self::Conn,
         slot: u32,
         out: &mut Vec<u8>,
-        _events: &mut impl Events<T>,
+        events: &mut impl Events<T>,
     ) {
         self.begin(conn, slot);
+        let Some(cipher) = &self.cipher else {
+            conn.ready = true;
+            return self.inner.opened(slot, out, events);
+        };
         // The name and the configuration were tried before the load: this does not fail.
-        let config = Arc::clone(&self.config);
-        if let Ok(mut tls) = ClientConnection::new(config, self.name.clone()) {
+        let config = Arc::clone(&cipher.config);
+        if let Ok(mut tls) = ClientConnection::new(config, cipher.name.clone()) {
             tls.set_buffer_limit(None);
             self.encrypt(&mut tls, out);
             conn.tls = Some(Box::new(tls));
@@ -176,6 +253,9 @@ impl<T: Token> Session for Tls<'_, T> {
     }
 
     fn request(&mut self, conn: &mut Self::Conn, slot: u32, token: T, out: &mut Vec<u8>) {
+        if self.cipher.is_none() {
+            return self.inner.request(slot, token, out);
+        }
         self.inner.request(slot, token, &mut self.plain);
         if let Some(tls) = &mut conn.tls {
             self.encrypt(tls, out);
@@ -192,7 +272,10 @@ impl<T: Token> Session for Tls<'_, T> {
     ) -> Result<(), Fault> {
         while !bytes.is_empty() {
             let Some(tls) = &mut conn.tls else {
-                return Err(Fault::Tls(TlsFault::Protocol));
+                return match self.cipher {
+                    None => self.pass(slot, bytes, out, events),
+                    Some(_) => Err(Fault::Tls(TlsFault::Protocol)),
+                };
             };
             // Nothing is taken after the server's last word.
             match tls.read_tls(&mut bytes) {
@@ -208,7 +291,10 @@ impl<T: Token> Session for Tls<'_, T> {
             if !conn.ready && result.is_ok() && !tls.is_handshaking() {
                 conn.ready = true;
                 let resumed = self.done(tls);
-                events.secured(resumed);
+                match self.to_proxy {
+                    false => events.secured(resumed),
+                    true => events.reached(),
+                }
                 self.inner.opened(slot, &mut self.plain, events);
             }
             // What came whole before an error counts.
@@ -230,18 +316,32 @@ impl<T: Token> Session for Tls<'_, T> {
 
     fn end(&mut self, conn: &mut Self::Conn, slot: u32, events: &mut impl Events<T>) {
         // Without the server's last word, what the end of the connection would complete is cut off.
-        if conn.closed {
+        if conn.closed || self.cipher.is_none() {
             self.inner.end(slot, events);
         }
     }
 
     fn how_ended(&self, conn: &Self::Conn) -> &'static str {
         match conn.slot {
-            Some(slot) if conn.ready && (conn.closed || self.said_goodbye(conn)) => {
+            Some(slot)
+                if conn.ready
+                    && (conn.closed || self.cipher.is_none() || self.said_goodbye(conn)) =>
+            {
                 self.inner.how_ended(slot)
             }
+            _ if self.to_proxy => "the proxy closed the connection",
             _ if conn.ready => "the server closed the connection without TLS's close_notify",
             _ => "the server closed the connection during the TLS handshake",
+        }
+    }
+
+    fn unready(&self, conn: &Self::Conn) -> &'static str {
+        match conn.slot {
+            Some(slot) if conn.ready => self.inner.unready(slot),
+            _ if self.to_proxy => {
+                "the connection was made, and the proxy did not complete the TLS handshake"
+            }
+            _ => "the connection was made, and the server did not complete the handshake",
         }
     }
 
@@ -279,7 +379,13 @@ impl<T: Token> Session for Tls<'_, T> {
         out: &mut Vec<u8>,
         events: &mut impl Events<T>,
     ) -> bool {
-        let done = conn.slot.is_some() && self.inner.hang_up(slot, token, &mut self.plain, events);
+        if conn.slot.is_none() {
+            return false;
+        }
+        if self.cipher.is_none() {
+            return self.inner.hang_up(slot, token, out, events);
+        }
+        let done = self.inner.hang_up(slot, token, &mut self.plain, events);
         if let Some(tls) = &mut conn.tls {
             self.encrypt(tls, out);
         }
@@ -287,6 +393,9 @@ impl<T: Token> Session for Tls<'_, T> {
     }
 
     fn cancel(&mut self, conn: &mut Self::Conn, slot: u32, token: T, out: &mut Vec<u8>) -> bool {
+        if self.cipher.is_none() {
+            return self.inner.cancel(slot, token, out);
+        }
         let cancelled = self.inner.cancel(slot, token, &mut self.plain);
         if let Some(tls) = &mut conn.tls {
             self.encrypt(tls, out);
@@ -321,7 +430,10 @@ impl<T: Token> Session for Tls<'_, T> {
     }
 
     fn plain(&mut self) -> Option<PlainBytes> {
-        Some(self.passed)
+        match self.to_proxy {
+            false => Some(self.passed),
+            true => self.inner.plain(),
+        }
     }
 
     fn heads(&mut self) -> HeadBytes {
@@ -341,7 +453,10 @@ impl<T: Token> Session for Tls<'_, T> {
     }
 
     fn tls(&mut self) -> Option<Seen> {
-        self.seen.take()
+        match self.to_proxy {
+            false => self.seen.take(),
+            true => self.inner.tls(),
+        }
     }
 }
 

@@ -41,6 +41,11 @@ impl TlsStream {
         })
     }
 
+    /// The connection under it.
+    pub(in crate::protocol) fn wire(&self) -> &TcpStream {
+        &self.wire
+    }
+
     /// Tells the server that nothing more comes, and ends that direction.
     ///
     /// # Errors

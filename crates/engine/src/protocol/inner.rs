@@ -1,16 +1,19 @@
-//! The session inside TLS as an object: any session with the same kind of token.
+//! The session inside another one (TLS, a tunnel) as an object: any session with the same kind of token.
 
-use super::super::{
-    Answer, AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, NextSend, Session, Token,
+use super::{
+    Answer, AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, NextSend, PlainBytes,
+    Session, Token,
 };
 use crate::clock::Nanos;
-use prony_record::{ByRequest, BySession, Grpc};
+use prony_record::{ByRequest, BySession, Grpc, Tls};
+use std::net::SocketAddr;
 
 /// [`Session`] as an object, which keeps the states of connections itself, by slot. All methods but `begin` are those of a
 /// session.
 pub(super) trait Inner<T> {
     /// Begins with a new state for a slot. Before the first of the other methods for a connection.
     fn begin(&mut self, slot: u32);
+    fn connected(&mut self, slot: u32, ends: Option<(SocketAddr, SocketAddr)>);
     fn opened(&mut self, slot: u32, out: &mut Vec<u8>, events: &mut dyn Events<T>);
     fn accepts(&self, slot: u32) -> bool;
     fn request(&mut self, slot: u32, token: T, out: &mut Vec<u8>);
@@ -37,10 +40,14 @@ pub(super) trait Inner<T> {
     fn ended(&self) -> bool;
     fn failed(&mut self, slot: u32, token: T, booked: Booked, ending: Ending);
     fn how_ended(&self, slot: u32) -> &'static str;
+    fn unready(&self, slot: u32) -> &'static str;
+    fn unsolicited<'a>(&'a self, received: &'a [u8]) -> &'a [u8];
     fn progress(&self, slot: u32, token: T) -> AnswerProgress;
     fn streams_allowed(&self) -> Option<u32>;
     fn said_goodbye(&self, slot: u32) -> bool;
     fn heads(&mut self) -> HeadBytes;
+    fn tls(&mut self) -> Option<Tls>;
+    fn plain(&mut self) -> Option<PlainBytes>;
     fn grpc(&mut self) -> Option<Grpc>;
     fn by_request(&mut self) -> Vec<ByRequest>;
     fn by_session(&mut self) -> Vec<BySession>;
@@ -66,6 +73,10 @@ struct Forward<'a, T>(&'a mut dyn Events<T>);
 impl<T> Events<T> for Forward<'_, T> {
     fn secured(&mut self, resumed: bool) {
         self.0.secured(resumed);
+    }
+
+    fn reached(&mut self) {
+        self.0.reached();
     }
 
     fn ended(&mut self) {
@@ -112,6 +123,11 @@ impl<T: Token, P: Session<Token = T>> Inner<T> for Erased<P> {
             self.conns.resize_with(slot + 1, P::Conn::default);
         }
         self.conns[slot] = P::Conn::default();
+    }
+
+    fn connected(&mut self, slot: u32, ends: Option<(SocketAddr, SocketAddr)>) {
+        let conn = &mut self.conns[slot as usize];
+        self.session.connected(conn, slot, ends);
     }
 
     fn opened(&mut self, slot: u32, out: &mut Vec<u8>, events: &mut dyn Events<T>) {
@@ -191,6 +207,14 @@ impl<T: Token, P: Session<Token = T>> Inner<T> for Erased<P> {
         self.session.how_ended(&self.conns[slot as usize])
     }
 
+    fn unready(&self, slot: u32) -> &'static str {
+        self.session.unready(&self.conns[slot as usize])
+    }
+
+    fn unsolicited<'a>(&'a self, received: &'a [u8]) -> &'a [u8] {
+        self.session.unsolicited(received)
+    }
+
     fn progress(&self, slot: u32, token: T) -> AnswerProgress {
         self.session.progress(&self.conns[slot as usize], token)
     }
@@ -205,6 +229,14 @@ impl<T: Token, P: Session<Token = T>> Inner<T> for Erased<P> {
 
     fn heads(&mut self) -> HeadBytes {
         self.session.heads()
+    }
+
+    fn tls(&mut self) -> Option<Tls> {
+        self.session.tls()
+    }
+
+    fn plain(&mut self) -> Option<PlainBytes> {
+        self.session.plain()
     }
 
     fn grpc(&mut self) -> Option<Grpc> {
