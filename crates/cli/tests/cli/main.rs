@@ -46,6 +46,7 @@ mod outside;
 mod over;
 mod pages;
 mod pipes;
+mod proxies;
 mod published;
 mod replay;
 mod requests;
