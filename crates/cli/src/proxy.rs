@@ -26,9 +26,9 @@ const HELP: &str = "--proxy http://HOST:PORT, https://HOST:PORT, socks5://HOST:P
 enum Scheme {
     Http,
     Https,
-    /// This machine looks the server's name up.
+    /// Looks up the server's name on this machine.
     Socks5,
-    /// The proxy does.
+    /// Has the proxy look it up.
     Socks5h,
 }
 

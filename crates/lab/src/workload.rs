@@ -114,7 +114,7 @@ pub struct Endpoint<'a> {
     pub routes: Option<Routes<'a>>,
 }
 
-/// What requests have more for a proxy that forwards them.
+/// Additions to requests for a proxy that forwards them.
 pub(crate) struct Forwarded {
     /// Stands before every path: `http://HOST:PORT`.
     pub(crate) origin: String,
@@ -123,7 +123,7 @@ pub(crate) struct Forwarded {
 }
 
 impl Endpoint<'_> {
-    /// What requests have more; None: no proxy forwards them.
+    /// Additions to requests; None: no proxy forwards them.
     pub(crate) fn forwarded(&self) -> Option<Forwarded> {
         let proxy = self.proxy.filter(|it| it.way == ProxyWay::Forward)?;
         let credentials = proxy.credentials.as_ref();

@@ -8,6 +8,11 @@ import sys
 SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
 
 
+def said(*words):
+    # In one piece: threads write at the same time.
+    sys.stderr.write(" ".join(map(str, words)) + "\n")
+
+
 class Balanced(socketserver.StreamRequestHandler):
     def named(self):
         first = self.rfile.read(12)
@@ -26,9 +31,9 @@ class Balanced(socketserver.StreamRequestHandler):
     def handle(self):
         named = self.named()
         if named is None or named[0] != [self.client_address, self.connection.getsockname()]:
-            print("refused", named, file=sys.stderr)
+            said("refused", named)
             return
-        print("header", named[1], file=sys.stderr)
+        said("header", named[1])
         while line := self.rfile.readline():
             while self.rfile.readline().strip():
                 pass
@@ -40,5 +45,5 @@ class Server(socketserver.ThreadingTCPServer):
 
 
 server = Server(("127.0.0.1", 0), Balanced)
-print("port", server.server_address[1], file=sys.stderr)
+said("port", server.server_address[1])
 server.serve_forever()

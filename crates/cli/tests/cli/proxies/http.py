@@ -4,6 +4,7 @@ import base64
 import select
 import socket
 import sys
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
@@ -21,6 +22,11 @@ def relay(client, server):
             if not data:
                 return server.close()
             ends[one].sendall(data)
+
+
+def said(*words):
+    # In one piece: threads write at the same time.
+    sys.stderr.write(" ".join(map(str, words)) + "\n")
 
 
 class Proxy(BaseHTTPRequestHandler):
@@ -44,7 +50,7 @@ class Proxy(BaseHTTPRequestHandler):
         self.send_response(200, "Connection established")
         self.end_headers()
         self.wfile.flush()
-        print("CONNECT", self.path, file=sys.stderr)
+        said("CONNECT", self.path)
         self.close_connection = True
         relay(self.connection, server)
 
@@ -54,15 +60,13 @@ class Proxy(BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         if not url.netloc:
             return self.send_error(400, "no absolute form")
-        print("GET", self.path, file=sys.stderr)
-        with socket.create_connection((url.hostname, url.port or 80)) as server:
-            head = f"GET {url.path} HTTP/1.1\r\nHost: {self.headers['Host']}\r\nConnection: close\r\n\r\n"
-            server.sendall(head.encode())
-            answer = b""
-            while data := server.recv(65536):
-                answer += data
-        head, body = answer.split(b"\r\n\r\n", 1)
-        self.send_response(int(head.split()[1]))
+        said("GET", self.path)
+        server = HTTPConnection(url.hostname, url.port)
+        server.request("GET", url.path, headers={"Host": self.headers["Host"]})
+        answer = server.getresponse()
+        body = answer.read()
+        server.close()
+        self.send_response(answer.status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -73,5 +77,5 @@ class Proxy(BaseHTTPRequestHandler):
 
 server = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
 server.daemon_threads = True
-print("port", server.server_port, file=sys.stderr)
+said("port", server.server_port)
 server.serve_forever()

@@ -9,6 +9,11 @@ import sys
 WANTED = sys.argv[1].encode().split(b":", 1) if len(sys.argv) > 1 else None
 
 
+def said(*words):
+    # In one piece: threads write at the same time.
+    sys.stderr.write(" ".join(map(str, words)) + "\n")
+
+
 class Socks(socketserver.StreamRequestHandler):
     def handle(self):
         read = self.rfile.read
@@ -35,7 +40,7 @@ class Socks(socketserver.StreamRequestHandler):
             4: lambda: socket.inet_ntop(socket.AF_INET6, read(16)),
         }[kind]()
         (port,) = struct.unpack("!H", read(2))
-        print("kind", kind, host, port, file=sys.stderr)
+        said("kind", kind, host, port)
         try:
             server = socket.create_connection((host, port))
         except OSError:
@@ -58,5 +63,5 @@ class Server(socketserver.ThreadingTCPServer):
 
 
 server = Server(("127.0.0.1", 0), Socks)
-print("port", server.server_address[1], file=sys.stderr)
+said("port", server.server_address[1])
 server.serve_forever()

@@ -39,13 +39,13 @@ impl DialError {
 /// A connection that leads to the server.
 #[derive(Debug)]
 pub struct Dialed {
-    wire: Wire,
+    wire: DialedStream,
     /// The server's first bytes, which came with the proxy's last.
     pub first: Vec<u8>,
 }
 
 #[derive(Debug)]
-enum Wire {
+enum DialedStream {
     Plain(TcpStream),
     Tls(TlsStream),
 }
@@ -70,7 +70,7 @@ pub fn dial(
     let wire = match proxy.and_then(|proxy| Some((proxy, proxy.tls.as_ref()?))) {
         Some((proxy, options)) => {
             let stream = TlsStream::connect(address, options, timeout);
-            Wire::Tls(stream.map_err(|error| DialError::Tls(proxy.name.clone(), error))?)
+            DialedStream::Tls(stream.map_err(|error| DialError::Tls(proxy.name.clone(), error))?)
         }
         None => {
             let stream = TcpStream::connect_timeout(&address, timeout).map_err(broken)?;
@@ -78,7 +78,7 @@ pub fn dial(
                 .and_then(|()| stream.set_read_timeout(Some(timeout)))
                 .and_then(|()| stream.set_write_timeout(Some(timeout)));
             ready.map_err(broken)?;
-            Wire::Plain(stream)
+            DialedStream::Plain(stream)
         }
     };
     let mut dialed = Dialed {
@@ -89,7 +89,7 @@ pub fn dial(
         Some(proxy) if proxy.way != ProxyWay::Forward => dialed.tunnel(proxy)?,
         _ => {}
     }
-    if let (Some(version), Wire::Plain(stream)) = (version, &dialed.wire) {
+    if let (Some(version), DialedStream::Plain(stream)) = (version, &dialed.wire) {
         let ends = stream.local_addr().map_err(broken)?;
         let mut bytes = Vec::new();
         header::header(version, Some((ends, address)), &mut bytes);
@@ -125,8 +125,8 @@ impl Dialed {
     /// When the connection is broken.
     pub fn patience(&self, silence: Duration) -> io::Result<()> {
         let wire = match &self.wire {
-            Wire::Plain(stream) => stream,
-            Wire::Tls(stream) => stream.wire(),
+            DialedStream::Plain(stream) => stream,
+            DialedStream::Tls(stream) => stream.wire(),
         };
         wire.set_read_timeout(Some(silence))?;
         wire.set_write_timeout(Some(silence))
@@ -138,8 +138,8 @@ impl Dialed {
     /// When the connection is broken.
     pub fn finish(&self) -> io::Result<()> {
         match &self.wire {
-            Wire::Plain(stream) => stream.shutdown(Shutdown::Write),
-            Wire::Tls(stream) => stream.finish(),
+            DialedStream::Plain(stream) => stream.shutdown(Shutdown::Write),
+            DialedStream::Tls(stream) => stream.finish(),
         }
     }
 }
@@ -154,8 +154,8 @@ fn refusal(error: &io::Error) -> Refusal {
 impl Read for &Dialed {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         match &self.wire {
-            Wire::Plain(stream) => (&*stream).read(out),
-            Wire::Tls(stream) => (&*stream).read(out),
+            DialedStream::Plain(stream) => (&*stream).read(out),
+            DialedStream::Tls(stream) => (&*stream).read(out),
         }
     }
 }
@@ -163,8 +163,8 @@ impl Read for &Dialed {
 impl Write for &Dialed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &self.wire {
-            Wire::Plain(stream) => (&*stream).write(bytes),
-            Wire::Tls(stream) => (&*stream).write(bytes),
+            DialedStream::Plain(stream) => (&*stream).write(bytes),
+            DialedStream::Tls(stream) => (&*stream).write(bytes),
         }
     }
 

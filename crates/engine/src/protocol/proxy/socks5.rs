@@ -11,20 +11,20 @@ const USER_AND_PASSWORD: u8 = 2;
 /// Question whose answer is awaited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Question {
-    /// Which of these ways to authenticate?
+    /// Ways to authenticate.
     Methods,
-    /// Are these user and password known (RFC 1929)?
+    /// User and password (RFC 1929).
     Password,
     /// Connect to the server.
     Connect,
 }
 
-/// What follows an answer.
+/// Consequence of an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// More bytes of it must come.
     More,
-    /// This is asked next; so many bytes are read.
+    /// Another question, after so many bytes.
     Ask(Question, usize),
     /// The tunnel is made; so many bytes are read.
     Made(usize),

@@ -45,7 +45,7 @@ pub(crate) struct Tls<'a, T> {
     /// None: bytes travel as the inner session writes them, so that the load loop is not compiled once more for sessions
     /// that go through a proxy without TLS to it.
     cipher: Option<Cipher>,
-    /// It ends at a proxy: its handshake is a part of making the connection.
+    /// TLS ends at a proxy: its handshake is a part of making the connection.
     to_proxy: bool,
     /// Bytes that the inner session wrote, before they are encrypted; empty in between.
     plain: Vec<u8>,
