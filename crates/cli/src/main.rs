@@ -6,6 +6,7 @@ mod out;
 #[macro_use]
 mod usage;
 
+mod addresses;
 mod alt_svc;
 mod args;
 mod built;

@@ -217,18 +217,21 @@ impl Connect {
         Ok(Load {
             proxy: self.through()?.map(|proxy| proxy.shown()),
             proxy_protocol: self.proxy_protocol.map(|version| version.0),
+            addresses: self.spread_over(),
+            dns_refresh: self.dns_refresh,
             ..load
         })
     }
 
-    /// Are a proxy and the header of a balancer given, if at all, where they are used? `sides` are the numbers of servers
+    /// Are a proxy, the header of a balancer and several addresses given, if at all, where they are used? `sides` are the numbers of servers
     /// that prony starts, of URLs on unix sockets, and of URLs over HTTP/3.
     pub fn begin_where_used(&self, (started, unix, http3): (usize, usize, usize)) -> Result<()> {
         self.through()?;
-        let option = match (&self.proxy, self.proxy_protocol) {
-            (Some(_), _) => "--proxy",
-            (None, Some(_)) => "--proxy-protocol",
-            (None, None) => return Ok(()),
+        let option = match (&self.proxy, self.proxy_protocol, self.addresses) {
+            (Some(_), _, _) => "--proxy",
+            (None, Some(_), _) => "--proxy-protocol",
+            (None, None, Some(_)) => "--addresses",
+            (None, None, None) => return Ok(()),
         };
         match (started, unix, http3) {
             (0, 0, 0) => Ok(()),

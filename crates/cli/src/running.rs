@@ -110,13 +110,19 @@ pub fn server(
         ));
     }
     if let Some(proxy) = endpoint.proxy {
+        // Refuses options about several addresses.
+        options.connect.spread(url, address, reach, http3)?;
         return behind(proxy, (url, address), secured, options, upgrade, reach);
     }
+    let spread = options.connect.spread(url, address, reach, http3)?;
     let target = match (&secured, reach.fleet) {
         (Some(secured), None) if http3 => address.resolve_udp(options.connect, |target| {
             http2::tried_http3(url, target, secured, reach.timeout)
         })?,
-        _ => reach.target(address, options, http3)?,
+        _ => match spread.all.first() {
+            Some(first) => Target::Tcp(*first),
+            None => reach.target(address, options, http3)?,
+        },
     };
     let passage = match (&target, options.connect.proxy_protocol) {
         (Target::Tcp(address), Some(version)) if reach.fleet.is_none() => {
@@ -148,6 +154,8 @@ pub fn server(
     }
     Ok(Running {
         target,
+        addresses: spread.all,
+        name: spread.name,
         proxy: None,
         proxy_protocol: options.connect.proxy_protocol.map(|version| version.0),
         authority: address.authority.clone(),
@@ -181,6 +189,8 @@ fn behind(
     })?;
     let running = Running {
         target: target.clone(),
+        addresses: Vec::new(),
+        name: None,
         proxy: Some(Box::new(proxy.clone())),
         proxy_protocol: None,
         authority: address.authority.clone(),

@@ -18,8 +18,8 @@ use prony_record::generator::per_request;
 use prony_record::times::EffectiveSamples;
 use prony_record::tls::Handshakes;
 use prony_record::{
-    Backlog, ByRequest, BySession, Ends, Generator, Grpc, Load, Observation, Pool, Quic, Tls,
-    Transport, Window,
+    Backlog, ByAddress, ByRequest, BySession, Ends, Generator, Grpc, Load, Observation, Pool, Quic,
+    Tls, Transport, Window,
 };
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -252,6 +252,7 @@ impl<'a> Gather<'a> {
             grpc: grpc(&self.reports),
             quic: quic(&self.reports),
             by_host: Vec::new(),
+            by_address: by_address(&self.reports),
         };
         let length = self.window();
         let inside =
@@ -319,6 +320,15 @@ fn by_request(reports: &[WorkerReport]) -> Vec<ByRequest> {
     let mut all = Vec::new();
     for report in reports {
         prony_record::by_request::merge(&mut all, &report.by_request);
+    }
+    all
+}
+
+/// Results of all workers, by address.
+fn by_address(reports: &[WorkerReport]) -> Vec<ByAddress> {
+    let mut all = Vec::new();
+    for report in reports {
+        prony_record::by_address::merge(&mut all, &report.by_address);
     }
     all
 }

@@ -1,6 +1,7 @@
 //! Input of the engine: a load shape, a target and a dialogue, without any knowledge of the server that answers.
 
 use crate::clock::Nanos;
+use crate::lookups::Lookups;
 use crate::protocol::grpc::GrpcExpect;
 use crate::protocol::h2::StreamedExchange;
 use crate::protocol::mix::{Recorded, RecordedRequest};
@@ -11,7 +12,7 @@ use crate::protocol::{Expect, HttpExchange, Limits, Mix};
 use crate::target::Target;
 use prony_record::load::{Invalid, Load, Spacing, Transport};
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Protocol and messages of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -187,6 +188,16 @@ pub struct Plan {
     /// Proxy that connections go through; None: they go to the server itself.
     #[serde(default)]
     pub proxy: Option<Proxy>,
+    /// Addresses that connections are spread over, as the load says, the target's among them; empty: all go to the
+    /// target.
+    #[serde(default)]
+    pub addresses: Vec<SocketAddr>,
+    /// Host and port that are looked up again, where the load says so; None: the addresses stay.
+    #[serde(default)]
+    pub name: Option<(String, u16)>,
+    /// Where they are looked up, and read.
+    #[serde(skip)]
+    pub lookups: Lookups,
     /// The addresses of the machine that sends, of the target's family, which connections come from in turns; empty: the
     /// kernel chooses. Each has its own ports, some 28,000 towards one target.
     #[serde(default)]
@@ -223,6 +234,9 @@ impl Plan {
             dialogue,
             tls: None,
             proxy: None,
+            addresses: Vec::new(),
+            name: None,
+            lookups: Lookups::default(),
             sources: Vec::new(),
             seed: 0,
             values: None,
@@ -369,6 +383,17 @@ impl Plan {
             Target::Tcp(addr) => addr.is_ipv6() == ip.is_ipv6(),
             Target::Unix(_) => false,
         };
+        let families = |it: &&SocketAddr| {
+            let sources = &mut self.sources.iter();
+            sources.any(|ip| ip.is_ipv6() != it.is_ipv6())
+        };
+        if let Some(other) = self.addresses.iter().find(families) {
+            return Err(Invalid {
+                option: "interface",
+                must: "left out where connections go to addresses of both families",
+                found: format!("given, for {other} too"),
+            });
+        }
         let must = match &self.target {
             Target::Tcp(_) => "of the server's family, IPv4 or IPv6",
             Target::Unix(_) => "left out for a unix socket",

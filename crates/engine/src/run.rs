@@ -22,7 +22,7 @@ use crate::worker::{Event, Worker, WorkerReport};
 use prony_record::load::Load;
 use prony_record::{Observation, Transport as Kind};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 
 /// Can the connections of a load come from these addresses of this machine?
 ///
@@ -302,6 +302,7 @@ fn start<P: Session>(
     hear: &mut dyn FnMut(WorkerMessage),
 ) {
     let (sender, receiver) = mpsc::channel();
+    let _looked_up = look_up_again(plan);
     std::thread::scope(|scope| {
         for thread in 0..plan.load.threads {
             let sender = sender.clone();
@@ -335,6 +336,21 @@ fn start<P: Session>(
         drop(sender);
         receiver.into_iter().for_each(hear);
     });
+}
+
+/// Looks the plan's name up again and again, until what it gives is dropped. The thread may wait for a resolver: nobody
+/// waits for the thread.
+fn look_up_again(plan: &Plan) -> Option<mpsc::Sender<()>> {
+    let (every, name) = plan.load.dns_refresh.zip(plan.name.clone())?;
+    let (ends, end) = mpsc::channel::<()>();
+    let lookups = plan.lookups.clone();
+    let thread = std::thread::Builder::new().name("look-up".into());
+    let looks = thread.spawn(move || {
+        while end.recv_timeout(every.0) == Err(RecvTimeoutError::Timeout) {
+            lookups.look_up(&name);
+        }
+    });
+    looks.is_ok().then_some(ends)
 }
 
 /// Pins the calling thread and makes its sleeps exact.

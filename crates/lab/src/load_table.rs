@@ -234,6 +234,8 @@ impl LoadTable {
                         // An experiment starts its servers.
                         proxy: None,
                         proxy_protocol: None,
+                        addresses: default.addresses,
+                        dns_refresh: None,
                         resumption: self.resumption,
                         connections,
                         threads,

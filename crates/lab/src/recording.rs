@@ -8,8 +8,8 @@ use prony_record::by_request::RequestReport;
 use prony_record::by_session::SessionReport;
 use prony_record::trial::Figures;
 use prony_record::{
-    CheckId, CpuQuota, Durations, Failure, Finding, HostShare, Load, Measurement, MedianAndP99,
-    Observation, Recording, ServiceUse, Step, StreamFigures, Trial, TrialStatus,
+    AddressShare, CheckId, CpuQuota, Durations, Failure, Finding, HostShare, Load, Measurement,
+    MedianAndP99, Observation, Recording, ServiceUse, Step, StreamFigures, Trial, TrialStatus,
 };
 
 /// A trial's place in its run, and what it is a trial of.
@@ -153,6 +153,7 @@ impl TrialHeader {
             good: seen.good,
             streams: StreamFigures::of(seen),
             per_connection: seen.per_connection_range(),
+            addresses: seen.by_address.iter().map(AddressShare::from).collect(),
             generators: seen.by_host.iter().map(HostShare::from).collect(),
             rig: self.rig.clone(),
             checks,

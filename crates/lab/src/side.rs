@@ -16,6 +16,7 @@ use prony_record::Load;
 use prony_record::load::{KeyKind, Protocol, ProxyProtocol};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::Path;
 
 /// A server of the catalog as it takes part.
@@ -101,6 +102,10 @@ pub enum What {
 pub struct Running {
     /// Where it listens; behind a proxy, where the proxy does.
     pub target: Target,
+    /// Addresses that connections are spread over, the target's among them; empty: all go to the target.
+    pub addresses: Vec<SocketAddr>,
+    /// Host and port to look up again under load; None: the addresses stay.
+    pub name: Option<(String, u16)>,
     /// Proxy that it is reached through; None: none.
     pub proxy: Option<Box<Proxy>>,
     /// Header of a balancer that connections begin with; None: none.

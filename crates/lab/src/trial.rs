@@ -413,8 +413,11 @@ impl Up<'_> {
             resumption: options.resumption && load.resumption,
             ..options
         });
+        let (addresses, name) = self.server.addresses();
         Plan {
             tls,
+            addresses,
+            name,
             proxy: self.server.proxy(),
             seed: as_given.map_or(seed, |it| it.seed),
             values: as_given.is_none().then(rand::random),

@@ -25,6 +25,7 @@
 pub mod anatomy;
 pub mod backlog;
 pub mod bounds;
+pub mod by_address;
 pub mod by_host;
 pub mod by_request;
 pub mod by_session;
@@ -62,6 +63,7 @@ pub mod window;
 mod word;
 
 pub use backlog::Backlog;
+pub use by_address::{AddressShare, ByAddress};
 pub use by_host::{ByHost, HostShare};
 pub use by_request::ByRequest;
 pub use by_session::BySession;

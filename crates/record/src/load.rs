@@ -1,5 +1,6 @@
 //! Definition of a load: how requests are sent, and for how long.
 
+mod addresses;
 mod change;
 mod check;
 mod extent;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
+pub use addresses::Addresses;
 pub use change::Change;
 pub use check::Invalid;
 pub use extent::Extent;
@@ -55,6 +57,12 @@ pub struct Load {
     /// PROXY protocol header that each connection begins with, as from a balancer. Absent: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy_protocol: Option<ProxyProtocol>,
+    /// Addresses of the server's name that connections go to.
+    #[serde(skip_serializing_if = "Addresses::is_default")]
+    pub addresses: Addresses,
+    /// How often the name is looked up again while the load runs; absent: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dns_refresh: Option<Span>,
     /// Connections over TLS resume earlier sessions where the server allows it.
     #[serde(skip_serializing_if = "is_true")]
     pub resumption: bool,
@@ -161,6 +169,8 @@ impl Default for Load {
             key: KeyKind::EcdsaP256,
             proxy: None,
             proxy_protocol: None,
+            addresses: Addresses::First,
+            dns_refresh: None,
             resumption: true,
             connections: 64,
             connection_stages: Vec::new(),
@@ -386,6 +396,9 @@ impl fmt::Display for Load {
         }
         if let Some(version) = &self.proxy_protocol {
             write!(f, " proxy-protocol-{version}")?;
+        }
+        if !self.addresses.is_default() {
+            write!(f, " addresses-{}", self.addresses)?;
         }
         Ok(())
     }

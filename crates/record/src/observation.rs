@@ -1,5 +1,6 @@
 //! Observations of one load by a generator.
 
+use crate::by_address::{self, ByAddress};
 use crate::by_host::{self, ByHost};
 use crate::by_request::{self, ByRequest};
 use crate::by_session::{self, BySession};
@@ -114,6 +115,9 @@ pub struct Observation {
     /// By machine; empty unless several carried the load out together, or another one did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_host: Vec<ByHost>,
+    /// By address, where connections are spread over several; otherwise empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_address: Vec<ByAddress>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -271,6 +275,7 @@ impl Observation {
         by_request::merge(&mut self.by_request, &other.by_request);
         by_session::merge(&mut self.by_session, &other.by_session);
         by_host::merge(&mut self.by_host, &other.by_host, lengths);
+        by_address::merge(&mut self.by_address, &other.by_address);
         if let Some(tls) = &other.tls {
             self.tls.get_or_insert_default().merge(tls);
         }

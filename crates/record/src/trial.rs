@@ -1,5 +1,6 @@
 //! Trials: one fresh start of one server under one load, with all that was measured.
 
+use crate::by_address::AddressShare;
 use crate::by_request::RequestReport;
 use crate::by_session::SessionReport;
 use crate::times::percentile;
@@ -199,6 +200,9 @@ pub struct Measurement {
     /// By machine, where other machines sent the load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generators: Vec<HostShare>,
+    /// By address, where connections were spread over several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<AddressShare>,
     /// The rig that it was measured on, where rounds were divided among several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rig: Option<String>,

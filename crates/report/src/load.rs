@@ -1,5 +1,6 @@
 //! The report of a single load, `prony load`.
 
+mod address;
 mod asked;
 mod encoding;
 mod events;
@@ -21,8 +22,8 @@ use prony_record::load::ProxyProtocol;
 use prony_record::observation::none_answered;
 use prony_record::tls::Handshakes;
 use prony_record::{
-    Finding, Generator, Latency, Load, Observation, Outcomes, Percentiles, Pool, Quic, Replay, Slo,
-    Stage, Tls,
+    AddressShare, Finding, Generator, Latency, Load, Observation, Outcomes, Percentiles, Pool,
+    Quic, Replay, Slo, Stage, Tls,
 };
 use prony_stats::throughput::Count;
 use prony_stats::{Estimate, Interval, Unit};
@@ -127,6 +128,9 @@ pub struct LoadReport {
     /// By machine, where others sent the load; otherwise empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generators: Vec<HostReport>,
+    /// By address, where connections were spread over several; otherwise empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<AddressShare>,
     /// Files of values that are used once, with whose last row the load has ended.
     pub used_up: Vec<String>,
     /// Findings of the checks.

@@ -1,8 +1,10 @@
 //! Where connections go, when it is not where the URL says, and where they come from.
 
 use super::one_of;
+use super::timed::length;
 use clap::Args;
-use prony_record::load::ProxyProtocol;
+use prony_record::Span;
+use prony_record::load::{Addresses, ProxyProtocol};
 use std::convert::Infallible;
 use std::fmt;
 use std::net::IpAddr;
@@ -23,6 +25,18 @@ pub struct Connect {
     /// An empty HOST1 or PORT1 fits any; an empty HOST2 or PORT2 is the URL's. May be repeated.
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", value_parser = connect_to, help_heading = "Connections")]
     pub connect_to: Vec<ConnectTo>,
+    /// Addresses of a name to connect to [default: first]
+    ///
+    /// first: the first that accepts. even: all (A and AAAA, or of --resolve), with the same number of
+    /// connections each. per-thread: one for each thread in turn. docs/addresses.md
+    #[arg(long, value_name = "WHICH", value_parser = one_of::<AddressChoice>(["first", "even", "per-thread"]), help_heading = "Connections")]
+    pub addresses: Option<AddressChoice>,
+    /// Look the addresses up again so often
+    ///
+    /// With --addresses even or per-thread. Connections move to new addresses, each between two
+    /// requests.
+    #[arg(long, value_name = "TIME", value_parser = length, help_heading = "Connections")]
+    pub dns_refresh: Option<Span>,
     /// Connect through this proxy
     ///
     /// http://HOST:PORT or https://HOST:PORT (TLS to the proxy), socks5:// (prony looks the name up) or
@@ -35,6 +49,19 @@ pub struct Connect {
     /// As a balancer does, first on each connection, with its real addresses.
     #[arg(long, value_name = "VERSION", value_parser = one_of::<ProxyVersion>(["v1", "v2"]), conflicts_with = "proxy", help_heading = "Connections")]
     pub proxy_protocol: Option<ProxyVersion>,
+}
+
+/// Addresses of a name that connections go to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AddressChoice(pub Addresses);
+
+impl FromStr for AddressChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let choice = Addresses::of_word(text).map(Self);
+        choice.ok_or_else(|| format!("{text:?}: there are first, even and per-thread"))
+    }
 }
 
 /// URL of a proxy, as it was typed: it may have a password.

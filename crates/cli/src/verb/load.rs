@@ -36,7 +36,7 @@ use prony_lab::tree::{Attached, Root};
 use prony_lab::trial::{Lab, Progress};
 use prony_lab::workload::Workload;
 use prony_record::inert;
-use prony_record::{Extent, Failure, Finding, Observation, Percentiles, Step};
+use prony_record::{AddressShare, Extent, Failure, Finding, Observation, Percentiles, Step};
 use prony_remote::Fleet;
 use prony_report::load::{
     EventReport, Goodput, GrpcReport, HostReport, LoadReport, RequestReport, ServerReport,
@@ -273,6 +273,8 @@ fn settle(args: &LoadArgs, fleet: Option<&Fleet>) -> Result<Settled> {
     };
     let plan = Plan {
         tls,
+        addresses: running.addresses.clone(),
+        name: running.name.clone(),
         proxy: running.proxy.as_deref().cloned(),
         sources: from,
         seed: args.seed.unwrap_or_else(rand::random),
@@ -346,6 +348,9 @@ fn report(
     LoadReport {
         target: match &args.unix {
             Some(path) => format!("{} over {}", args.url, path.display()),
+            None if !plan.addresses.is_empty() => {
+                format!("{} at {} addresses", args.url, plan.addresses.len())
+            }
             None => match place {
                 Some(place) => format!("{} {place}", args.url),
                 None => args.url.clone(),
@@ -429,6 +434,7 @@ fn report(
         },
         sessions: SessionReport::all(&seen.by_session),
         generators: seen.by_host.iter().map(HostReport::from).collect(),
+        addresses: seen.by_address.iter().map(AddressShare::from).collect(),
         used_up: used_up(plan, seen, interrupted),
         checks,
     }

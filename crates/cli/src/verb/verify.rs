@@ -51,6 +51,9 @@ pub fn main(args: &Verify) -> Result<CommandEnd> {
     let mut file = RequestFile::read(&args.file, &server, ways(args.no_pipelining))?;
     args.login.authorize(&mut file.mix)?;
     args.encoding.settle(&mut file.mix);
+    if args.connect.addresses.is_some() {
+        return Err(usage!("--addresses spreads the connections of a load"));
+    }
     let proxy = running::proxy(&address, &options, false)?;
     let endpoint = running::endpoint(0, &address, &options, proxy.as_ref());
     let mix = file

@@ -4,6 +4,7 @@
 //! What is asserted are results, messages and counts, never speed; times only bound how long
 //! something may take before it counts as hanging.
 
+mod addresses;
 mod around;
 #[cfg(feature = "audit")]
 mod audit;

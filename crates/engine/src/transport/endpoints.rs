@@ -31,6 +31,10 @@ impl<'a> Endpoints<'a> {
 pub(super) struct Sockets {
     /// Boxed, because the kernel reads it while a connect is under way.
     target: Box<RawAddress>,
+    /// Addresses that connections have gone to before, kept for the same reason.
+    others: Vec<(SocketAddr, Box<RawAddress>)>,
+    /// Place in `others` of the address that the next connection goes to; None: the target.
+    aimed: Option<usize>,
     kind: libc::c_int,
     sources: Vec<RawAddress>,
     next: usize,
@@ -58,6 +62,8 @@ impl Sockets {
         let sources = endpoints.sources.iter().map(|&source| any_port(source));
         Ok(Self {
             target: Box::new(RawAddress::new(endpoints.target)?),
+            others: Vec::new(),
+            aimed: None,
             kind,
             sources: sources.collect::<io::Result<_>>()?,
             next: endpoints.first as usize,
@@ -66,7 +72,30 @@ impl Sockets {
 
     /// Where connections go; valid as long as `self` is there.
     pub(super) fn target(&self) -> (*const libc::sockaddr, libc::socklen_t) {
-        self.target.as_ptr()
+        self.address().as_ptr()
+    }
+
+    fn address(&self) -> &RawAddress {
+        self.aimed
+            .map_or(&self.target, |place| &self.others[place].1)
+    }
+
+    /// Sets where the next connection goes to.
+    ///
+    /// # Errors
+    /// None for an address.
+    pub(super) fn aim(&mut self, address: SocketAddr) -> io::Result<()> {
+        let known = self.others.iter().position(|(it, _)| *it == address);
+        let place = match known {
+            Some(place) => place,
+            None => {
+                let raw = Box::new(RawAddress::new(&Target::Tcp(address))?);
+                self.others.push((address, raw));
+                self.others.len() - 1
+            }
+        };
+        self.aimed = Some(place);
+        Ok(())
     }
 
     /// Is the target's address one of IPv6?
@@ -76,7 +105,7 @@ impl Sockets {
 
     /// A socket to connect with, from the source whose turn it is.
     pub(super) fn socket(&mut self) -> io::Result<OwnedFd> {
-        let socket = self.target.socket(self.kind)?;
+        let socket = self.address().socket(self.kind)?;
         if !self.sources.is_empty() {
             bind(&socket, &self.sources[self.next % self.sources.len()])?;
             self.next = self.next.wrapping_add(1);

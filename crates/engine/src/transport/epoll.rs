@@ -214,6 +214,10 @@ impl Transport for Epoll {
 }
 
 impl Outgoing for Out {
+    fn aim(&mut self, address: SocketAddr) -> io::Result<()> {
+        self.sockets.aim(address)
+    }
+
     fn open(&mut self, slot: Slot) -> io::Result<()> {
         let fd = self.sockets.socket()?;
         if self.came == Came::Stamped {

@@ -49,6 +49,14 @@ pub(crate) const TICK: Nanos = 10_000_000;
 
 /// The sending half: what a [`Handler`] may do while it is being told what came.
 pub(crate) trait Outgoing {
+    /// Sets where the next connection that is begun goes to.
+    ///
+    /// # Errors
+    /// When the transport goes to one place only.
+    fn aim(&mut self, _address: SocketAddr) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Begins to connect a slot that is not connected; [`Handler::opened`] tells how it ended.
     ///
     /// # Errors

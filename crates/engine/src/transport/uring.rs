@@ -270,6 +270,10 @@ impl Transport for Uring {
 }
 
 impl Outgoing for Out {
+    fn aim(&mut self, address: SocketAddr) -> io::Result<()> {
+        self.sockets.aim(address)
+    }
+
     fn open(&mut self, slot: Slot) -> io::Result<()> {
         let fd = self.socket()?;
         let raw = fd.as_raw_fd();

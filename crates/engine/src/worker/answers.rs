@@ -181,11 +181,12 @@ impl<T: Token> Events<T> for Booking<'_, T> {
             self.recorder.stream_ended((request, parts), at, end);
         }
         self.flow.answers += u64::from(counted);
-        if let Some(tracer) = self.tracer {
-            tracer.answered(self.slot, request, at, &answer, counted);
-        }
         self.news.last |= answer.last;
-        self.recorder.booked(request, at)
+        let booked = self.recorder.booked(request, at);
+        if let Some(tracer) = self.tracer {
+            tracer.answered(self.slot, request, at, &answer, booked);
+        }
+        booked
     }
 
     /// Puts the request, with its due time, back into the connection's backlog, like those that fall due while a
@@ -425,6 +426,9 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         };
         self.recorder.answer(request, done, &answer);
         let booked = self.recorder.booked(request, done);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.failed(slot, booked);
+        }
         let proto = &mut self.connections[index].proto;
         self.protocol.failed(proto, token, booked, Ending::Broken);
         self.lose(out, slot, at, RequestFailure::Read, None);

@@ -182,6 +182,9 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             response: end.saturating_sub(request.due),
             ..self.recorder.booked(request, at)
         };
+        if let Some(tracer) = &mut self.tracer {
+            tracer.failed(slot, booked);
+        }
         let proto = &mut self.connections[index].proto;
         self.protocol.failed(proto, token, booked, ending);
         if let Some(tracer) = &mut self.tracer
@@ -256,8 +259,32 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             self.opening.burst = self.opening.burst.max(burst);
             self.opening.at_once = self.opening.at_once.max(u64::from(self.alive));
             self.next_open = now + self.pace;
-            if let Err(error) = out.open(slot) {
+            if let Err(error) = self.aim(out, slot, now).and_then(|()| out.open(slot)) {
                 self.not_connected(out, slot, &error, now);
+            }
+        }
+    }
+
+    /// Sets where a slot's next connection goes to, where there are several addresses.
+    fn aim<O: Outgoing>(&mut self, out: &mut O, slot: Slot, now: Nanos) -> io::Result<()> {
+        let tracer = self.tracer.as_mut();
+        match tracer.and_then(|tracer| tracer.address(slot, now)) {
+            Some(address) => out.aim(address),
+            None => Ok(()),
+        }
+    }
+
+    /// Closes connections that belong to other addresses by now, each when nothing is in flight on it; they are then
+    /// opened again.
+    #[cold]
+    pub(super) fn follow<O: Outgoing>(&mut self, out: &mut O, now: Nanos) {
+        let Some(tracer) = &mut self.tracer else {
+            return;
+        };
+        for slot in tracer.moved(now) {
+            if self.connections[slot as usize].link == Link::Open {
+                self.drain(slot);
+                self.go_on(out, slot, now);
             }
         }
     }
@@ -296,6 +323,9 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         at: Nanos,
     ) {
         self.recorder.failed(IoActivity::Connecting, error);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.unconnected(slot, error, at);
+        }
         self.close(out, slot, at, RequestFailure::Connect);
         let failure = if error.kind() == io::ErrorKind::TimedOut {
             self.recorder.connected(self.timeout);

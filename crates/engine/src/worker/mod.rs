@@ -12,6 +12,7 @@ mod parking;
 mod pool;
 mod rest;
 mod sending;
+mod spread;
 mod tracer;
 
 use crate::clock::{self, Nanos};
@@ -25,7 +26,7 @@ use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
 use connection::{Connection, Link};
 use links::SET_UP_PACE;
 use parking::Parking;
-use prony_record::{ByRequest, BySession, Grpc, Pool, Quic, Slo, Tls};
+use prony_record::{ByAddress, ByRequest, BySession, Grpc, Pool, Quic, Slo, Tls};
 use rest::Alarms;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -75,6 +76,8 @@ pub(crate) struct WorkerReport {
     pub first_head: Vec<u8>,
     pub by_request: Vec<ByRequest>,
     pub by_session: Vec<BySession>,
+    #[serde(default)]
+    pub by_address: Vec<ByAddress>,
     pub tls: Option<Tls>,
     #[serde(default)]
     pub streams_allowed: Option<u32>,
@@ -347,6 +350,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         }
         if known >= self.recorder.window_end() {
             self.roll(known);
+            self.follow(out, now);
         }
         if now >= self.parking.next_change() {
             self.park(out, start, now);
@@ -533,6 +537,10 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         }
         let ended = self.ended.unwrap_or_else(|| self.mark());
         let begun = self.begun.unwrap_or(ended);
+        let (trace, by_address) = match self.tracer.take() {
+            Some(tracer) => tracer.done(),
+            None => Default::default(),
+        };
         WorkerReport {
             measured: (from, until),
             cpu: ended.cpu - begun.cpu,
@@ -563,7 +571,8 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             heads: self.protocol.heads(),
             plain: self.protocol.plain(),
             opening: self.opening,
-            trace: self.tracer.map_or_else(Vec::new, |tracer| tracer.samples()),
+            trace,
+            by_address,
             record: self.recorder.done(),
         }
     }

@@ -1,20 +1,25 @@
-//! The times of single requests. They are kept apart from what the hot path touches anyway, and only
+//! The times of single requests, and results by address. They are kept apart from what the hot path touches anyway, and only
 //! when the plan asks for them.
 
+use super::spread::Spread;
 use crate::clock::Nanos;
 use crate::plan::{Plan, Trace};
-use crate::protocol::Answer;
+use crate::protocol::{Answer, Booked};
 use crate::recorder::RequestTimes;
 use crate::schedule::Share;
 use crate::trace::TraceSample;
 use crate::transport::Slot;
+use prony_record::ByAddress;
+use std::net::SocketAddr;
 
 /// The most samples that have room from the beginning; more make the trace grow.
 const ROOM: u64 = 1 << 20;
 
 pub(super) struct Tracer {
-    /// Only the first request on each connection.
-    firsts: bool,
+    /// Requests whose times are kept.
+    trace: Trace,
+    /// Addresses of the connections; None: there is one.
+    spread: Option<Spread>,
     /// One for each slot.
     marks: Vec<TraceMark>,
     samples: Vec<TraceSample>,
@@ -42,10 +47,11 @@ impl Tracer {
             Trace::FirstOnConnection => u64::from(share.connections()),
             Trace::None => 0,
         };
-        let firsts = plan.trace == Trace::FirstOnConnection;
-        (plan.trace != Trace::None).then(|| {
+        let spread = Spread::wanted(plan, share);
+        (plan.trace != Trace::None || spread.is_some()).then(|| {
             Box::new(Self {
-                firsts,
+                trace: plan.trace,
+                spread,
                 marks: vec![TraceMark::default(); share.connections() as usize],
                 samples: Vec::with_capacity(room as usize),
                 next: u64::from(share.worker) + 1,
@@ -62,6 +68,47 @@ impl Tracer {
             first_byte: 0,
         };
         self.next += self.step;
+        if let Some(spread) = &mut self.spread {
+            spread.connected(slot);
+        }
+    }
+
+    /// The address that a slot's next connection goes to; None: there is one for all.
+    pub(super) fn address(&mut self, slot: Slot, now: Nanos) -> Option<SocketAddr> {
+        let spread = self.spread.as_mut()?;
+        Some(spread.next(slot, now))
+    }
+
+    /// A slot's connection could not be made.
+    pub(super) fn unconnected(&mut self, slot: Slot, error: &std::io::Error, at: Nanos) {
+        if let Some(spread) = &mut self.spread {
+            spread.not_connected(slot, error.to_string(), at);
+        }
+    }
+
+    /// Slots whose connections belong to other addresses by now.
+    pub(super) fn moved(&mut self, now: Nanos) -> Vec<Slot> {
+        self.spread
+            .as_mut()
+            .map_or_else(Vec::new, |spread| spread.moved(now))
+    }
+
+    /// A request in flight ended without the answer that was expected.
+    pub(super) fn failed(&mut self, slot: Slot, booked: Booked) {
+        if let Some(spread) = &mut self.spread
+            && booked.ended_inside
+        {
+            spread.failed(slot);
+        }
+    }
+
+    /// Is this a request whose times are kept?
+    fn keeps(&self, slot: Slot) -> bool {
+        match self.trace {
+            Trace::None => false,
+            Trace::FirstOnConnection => self.marks[slot as usize].connect > 0,
+            Trace::All => true,
+        }
     }
 
     /// Bytes came.
@@ -79,10 +126,16 @@ impl Tracer {
         request: RequestTimes,
         at: Nanos,
         answer: &Answer,
-        measured: bool,
+        booked: Booked,
     ) {
+        match (&mut self.spread, &answer.wrong) {
+            (Some(spread), None) => spread.answered(slot, booked),
+            (Some(_), Some(_)) => self.failed(slot, booked),
+            (None, _) => {}
+        }
+        let keeps = self.keeps(slot);
         let mark = &mut self.marks[slot as usize];
-        if measured && (!self.firsts || mark.connect > 0) {
+        if booked.ended_inside && keeps {
             self.samples.push(TraceSample {
                 body: answer.body,
                 status: answer.status,
@@ -96,15 +149,17 @@ impl Tracer {
 
     /// A request's answer took too long: its time was up at `at`.
     pub(super) fn given_up(&mut self, slot: Slot, request: RequestTimes, at: Nanos) {
-        let mark = &self.marks[slot as usize];
-        if !self.firsts || mark.connect > 0 {
-            let sample = mark.sample(request, at);
+        if self.keeps(slot) {
+            let sample = self.marks[slot as usize].sample(request, at);
             self.samples.push(sample);
         }
     }
 
     /// The connection for a request that was due at `due` took longer than `timeout`.
     pub(super) fn not_connected(&mut self, due: Nanos, at: Nanos, timeout: Nanos) {
+        if self.trace == Trace::None {
+            return;
+        }
         self.samples.push(TraceSample {
             connect: timeout,
             due,
@@ -116,8 +171,10 @@ impl Tracer {
         });
     }
 
-    pub(super) fn samples(self) -> Vec<TraceSample> {
-        self.samples
+    /// Times of single requests, and results by address.
+    pub(super) fn done(self) -> (Vec<TraceSample>, Vec<ByAddress>) {
+        let by_address = self.spread.map_or_else(Vec::new, Spread::done);
+        (self.samples, by_address)
     }
 }
 

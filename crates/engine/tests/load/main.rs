@@ -3,6 +3,7 @@
 //! What is asserted are counts and invariants, never speed; times only bound how long something
 //! may take before it counts as hanging.
 
+mod addresses;
 mod breaking;
 mod calls;
 mod connections;

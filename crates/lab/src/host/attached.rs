@@ -11,6 +11,7 @@ use prony_engine::protocol::proxy::{Proxy, ProxyWay};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
 use prony_record::{Failure, Load, Step};
+use std::net::SocketAddr;
 use std::path::Path;
 
 #[derive(Debug)]
@@ -135,6 +136,10 @@ impl Started for AttachedServer {
 
     fn tls(&self) -> Option<TlsOptions> {
         self.running.tls.as_deref().cloned()
+    }
+
+    fn addresses(&self) -> (Vec<SocketAddr>, Option<(String, u16)>) {
+        (self.running.addresses.clone(), self.running.name.clone())
     }
 
     fn proxy(&self) -> Option<Proxy> {

@@ -25,6 +25,7 @@ use prony_engine::{Dialogue, Nanos, Target};
 use prony_record::{Failure, Load, Resources, Step};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// A machine on which servers run. One implementation is this machine ([`LocalHost`]); another one, and
@@ -98,6 +99,12 @@ pub trait Started: Any {
 
     /// How it speaks TLS; none: it does not.
     fn tls(&self) -> Option<TlsOptions>;
+
+    /// Addresses that connections are spread over, and the name to look up again, if there is one; empty: all go to the
+    /// target.
+    fn addresses(&self) -> (Vec<SocketAddr>, Option<(String, u16)>) {
+        (Vec::new(), None)
+    }
 
     /// Proxy that it is reached through; None: none.
     fn proxy(&self) -> Option<Proxy> {

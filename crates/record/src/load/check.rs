@@ -1,6 +1,8 @@
 //! Loads that cannot be carried out.
 
-use super::{Assignment, Extent, Load, MOST_IN_FLIGHT, MOST_RATE, MOST_SIZE, MOST_THREADS};
+use super::{
+    Addresses, Assignment, Extent, Load, MOST_IN_FLIGHT, MOST_RATE, MOST_SIZE, MOST_THREADS,
+};
 use crate::{Span, stages};
 use std::time::Duration;
 
@@ -88,6 +90,13 @@ impl Load {
                 "longer than 0, and needs keep-alive",
                 self.connection_lifetime
                     .map_or_else(String::new, |it| it.to_string()),
+            ),
+            (
+                "dns-refresh",
+                self.dns_refresh
+                    .is_none_or(|every| !every.0.is_zero() && self.addresses != Addresses::First),
+                "longer than 0s, and needs connections that are spread over all addresses",
+                self.dns_refresh.map_or_else(String::new, span),
             ),
             (
                 "udp-sockets",

@@ -1,7 +1,7 @@
-//! Results of a load by name: of a request, a session or a machine.
+//! Results of a load by name: of a request, a session, a machine or an address.
 
 use super::LoadReport;
-use super::{host, request, session};
+use super::{address, host, request, session};
 use crate::table::{Align, TextTable};
 use std::fmt::Write;
 
@@ -34,13 +34,14 @@ impl NameTable {
 }
 
 impl LoadReport {
-    /// The tables by request, by session and by machine that this load has.
+    /// The tables by request, by session, by machine and by address that this load has.
     #[must_use]
     pub fn by_name(&self) -> Vec<NameTable> {
         let all = [
             request::named(&self.requests),
             session::named(&self.sessions, self.seconds),
             host::named(&self.generators),
+            address::named(&self.addresses),
         ];
         all.into_iter().filter(|one| !one.rows.is_empty()).collect()
     }

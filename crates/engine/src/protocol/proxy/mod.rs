@@ -101,6 +101,19 @@ impl Prelude {
 /// # Errors
 /// The option that they cannot begin with.
 pub(crate) fn check(plan: &Plan, udp: bool) -> Result<(), Invalid> {
+    let several = match plan.addresses.is_empty() {
+        true => None,
+        false if udp => Some("first over HTTP/3"),
+        false if plan.proxy.is_some() => Some("first where a proxy connects to the server"),
+        false => None,
+    };
+    if let Some(must) = several {
+        return Err(Invalid {
+            option: "addresses",
+            must,
+            found: plan.load.addresses.to_string(),
+        });
+    }
     let header = plan.load.proxy_protocol;
     let (option, must) = match (&plan.proxy, header) {
         (None, None) => return Ok(()),
