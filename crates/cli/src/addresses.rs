@@ -99,10 +99,12 @@ impl Connect {
         if self.dns_refresh.is_none() {
             return Ok(None);
         }
-        match route.addresses.is_some() || route.host.parse::<IpAddr>().is_ok() {
+        // Of localhost, which has both families here, a resolver may know one.
+        let local = route.host.eq_ignore_ascii_case("localhost");
+        match local || route.addresses.is_some() || route.host.parse::<IpAddr>().is_ok() {
             false => Ok(Some((route.host.clone(), route.port))),
             true => Err(usage!(
-                "--dns-refresh looks a name up again, and the addresses of this URL are given"
+                "--dns-refresh looks a name up again, and the addresses of this URL stay"
             )),
         }
     }

@@ -1,10 +1,12 @@
 //! Addresses of a name that change while a load runs.
 
+use crate::plan::Plan;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 
 type Resolve = dyn Fn() -> io::Result<Vec<SocketAddr>> + Send + Sync + UnwindSafe + RefUnwindSafe;
@@ -86,4 +88,19 @@ impl Lookups {
             (now, latest.clone())
         })
     }
+}
+
+/// Looks the plan's name up again and again, until what it gives is dropped. The thread may wait for a resolver: nobody
+/// waits for the thread.
+pub(crate) fn look_up_again(plan: &Plan) -> Option<mpsc::Sender<()>> {
+    let (every, name) = plan.load.dns_refresh.zip(plan.name.clone())?;
+    let (ends, end) = mpsc::channel::<()>();
+    let lookups = plan.lookups.clone();
+    let thread = std::thread::Builder::new().name("look-up".into());
+    let looks = thread.spawn(move || {
+        while end.recv_timeout(every.0) == Err(RecvTimeoutError::Timeout) {
+            lookups.look_up(&name);
+        }
+    });
+    looks.is_ok().then_some(ends)
 }

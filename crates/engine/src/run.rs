@@ -2,6 +2,7 @@
 
 use crate::control::Control;
 use crate::gather::Gather;
+use crate::lookups::look_up_again;
 use crate::outcome::{Detail, Error, Progress, WorkerMessage};
 use crate::part::{LoadShare, PartMessage};
 use crate::plan::{Arrival, Dialogue, Plan};
@@ -9,7 +10,7 @@ use crate::protocol::grpc::Grpc;
 use crate::protocol::h2::{Content, H2, Plain};
 use crate::protocol::h3::{H3, possible};
 use crate::protocol::mix::{Users, over_h2, over_h3};
-use crate::protocol::proxy::{Prelude, Through};
+use crate::protocol::proxy::{Prelude, layers};
 use crate::protocol::tls::{Connector, Tls, TlsInvalid};
 use crate::protocol::ws::Ws;
 use crate::protocol::{Echo, Http, Mixed, Session};
@@ -22,7 +23,7 @@ use crate::worker::{Event, Worker, WorkerReport};
 use prony_record::load::Load;
 use prony_record::{Observation, Transport as Kind};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc;
 
 /// Can the connections of a load come from these addresses of this machine?
 ///
@@ -245,24 +246,6 @@ fn carry_out<P: Session>(
     Ok(())
 }
 
-/// A session inside TLS to the server, the prelude, and TLS to the proxy, as far as there are such.
-fn layers<'a, P: Session + 'a>(
-    session: P,
-    connector: Option<&Connector>,
-    prelude: Option<&Prelude>,
-    proxy: Option<&Connector>,
-) -> Tls<'a, P::Token> {
-    match (connector, prelude) {
-        (Some(connector), Some(prelude)) => {
-            let secure = Tls::new(session, connector);
-            Tls::to_proxy(Through::new(secure, prelude.clone()), proxy)
-        }
-        (None, Some(prelude)) => Tls::to_proxy(Through::new(session, prelude.clone()), proxy),
-        (Some(connector), None) => Tls::to_proxy(Tls::new(session, connector), proxy),
-        (None, None) => Tls::to_proxy(session, proxy),
-    }
-}
-
 /// Says how a worker speaks HTTP/3 over these.
 type QuicSessions<'a, C> =
     dyn Fn(u32, (&Connector, SocketAddr)) -> Result<H3<C>, TlsInvalid> + Sync + 'a;
@@ -336,21 +319,6 @@ fn start<P: Session>(
         drop(sender);
         receiver.into_iter().for_each(hear);
     });
-}
-
-/// Looks the plan's name up again and again, until what it gives is dropped. The thread may wait for a resolver: nobody
-/// waits for the thread.
-fn look_up_again(plan: &Plan) -> Option<mpsc::Sender<()>> {
-    let (every, name) = plan.load.dns_refresh.zip(plan.name.clone())?;
-    let (ends, end) = mpsc::channel::<()>();
-    let lookups = plan.lookups.clone();
-    let thread = std::thread::Builder::new().name("look-up".into());
-    let looks = thread.spawn(move || {
-        while end.recv_timeout(every.0) == Err(RecvTimeoutError::Timeout) {
-            lookups.look_up(&name);
-        }
-    });
-    looks.is_ok().then_some(ends)
 }
 
 /// Pins the calling thread and makes its sleeps exact.

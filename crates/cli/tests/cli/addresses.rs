@@ -51,7 +51,7 @@ fn each_address_has_its_share_and_one_that_dies_is_named() {
     }
     // In the record too.
     let kept = place.prony(&["report", "latest", "--json"]).with(0);
-    assert!(kept.stdout.contains("addresses-even"), "{kept}");
+    assert!(kept.stdout.contains(r#""addresses": "even""#), "{kept}");
     let exported = place.prony(&["export", "latest", "-f", "json"]).with(0);
     assert!(exported.stdout.contains("127.0.0.2:"), "{exported}");
     let threads = load(&["--json", "--addresses", "per-thread", "-t", "3"]).with(0);
@@ -95,11 +95,11 @@ fn options_of_several_addresses_are_refused_where_they_have_no_effect() {
     for (arguments, why) in [
         (
             "load --dns-refresh 1s http://a/",
-            "--dns-refresh looks the addresses up again",
+            "needs connections that are spread over all addresses",
         ),
         (
             "load --addresses even --dns-refresh 1s http://127.0.0.1/",
-            "the addresses of this URL are given",
+            "the addresses of this URL stay",
         ),
         (
             "load --addresses even --proxy p:1 http://a/",

@@ -4,7 +4,7 @@ use crate::http::Constant;
 use crate::support::{Background, Done, Place, Served};
 use std::process::Command;
 
-const HTTP: &str = include_str!("proxies/http.py");
+const HTTP: &str = include_str!("proxies/http_proxy.py");
 const SOCKS5: &str = include_str!("proxies/socks5.py");
 const BALANCED: &str = include_str!("proxies/balanced.py");
 

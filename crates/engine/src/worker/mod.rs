@@ -6,6 +6,7 @@
 mod answers;
 mod backlog;
 mod connection;
+mod following;
 mod growth;
 mod links;
 mod parking;

@@ -19,14 +19,14 @@ pub(super) fn named(all: &[AddressShare]) -> NameTable {
     };
     let note = |one: &AddressShare| {
         let error = one.error.as_ref()?;
-        let tries = show::count(one.not_connected);
-        Some((
-            "unreachable",
-            format!(
-                "{}: {tries} connections could not be made, the last: {error}",
-                one.address
+        let failed = match one.not_connected {
+            1 => format!("a connection could not be made: {error}"),
+            n => format!(
+                "{} connections could not be made, the last: {error}",
+                show::count(n)
             ),
-        ))
+        };
+        Some(("unreachable", format!("{}: {failed}", one.address)))
     };
     NameTable {
         heads,

@@ -47,7 +47,7 @@ pub struct Dialed {
 #[derive(Debug)]
 enum DialedStream {
     Plain(TcpStream),
-    Tls(TlsStream),
+    Tls(Box<TlsStream>),
 }
 
 /// Connects to this address, and goes on as a load does: with a header, or through a proxy. No step takes longer than
@@ -70,7 +70,8 @@ pub fn dial(
     let wire = match proxy.and_then(|proxy| Some((proxy, proxy.tls.as_ref()?))) {
         Some((proxy, options)) => {
             let stream = TlsStream::connect(address, options, timeout);
-            DialedStream::Tls(stream.map_err(|error| DialError::Tls(proxy.name.clone(), error))?)
+            let stream = stream.map_err(|error| DialError::Tls(proxy.name.clone(), error))?;
+            DialedStream::Tls(Box::new(stream))
         }
         None => {
             let stream = TcpStream::connect_timeout(&address, timeout).map_err(broken)?;
@@ -155,7 +156,7 @@ impl Read for &Dialed {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         match &self.wire {
             DialedStream::Plain(stream) => (&*stream).read(out),
-            DialedStream::Tls(stream) => (&*stream).read(out),
+            DialedStream::Tls(stream) => (&**stream).read(out),
         }
     }
 }
@@ -164,7 +165,7 @@ impl Write for &Dialed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &self.wire {
             DialedStream::Plain(stream) => (&*stream).write(bytes),
-            DialedStream::Tls(stream) => (&*stream).write(bytes),
+            DialedStream::Tls(stream) => (&**stream).write(bytes),
         }
     }
 

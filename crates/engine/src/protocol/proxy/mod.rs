@@ -7,12 +7,14 @@ mod connect;
 mod dial;
 mod fault;
 mod header;
+mod layers;
 mod socks5;
 mod through;
 mod tunnel;
 
 pub use dial::{DialError, Dialed, dial};
 pub use fault::{ProxyFault, Refusal};
+pub(crate) use layers::layers;
 pub(crate) use through::Through;
 
 use super::tls::TlsOptions;
@@ -82,14 +84,16 @@ pub(crate) enum Prelude {
     /// Header of a balancer, to which nothing is answered.
     Header(ProxyProtocol),
     /// Tunnel through a proxy.
-    Tunnel(Proxy),
+    Tunnel(Box<Proxy>),
 }
 
 impl Prelude {
     /// Prelude of a plan's connections; None: their session begins at once.
     pub(crate) fn of(plan: &Plan) -> Option<Self> {
         match (&plan.proxy, plan.load.proxy_protocol) {
-            (Some(proxy), _) if proxy.way != ProxyWay::Forward => Some(Self::Tunnel(proxy.clone())),
+            (Some(proxy), _) if proxy.way != ProxyWay::Forward => {
+                Some(Self::Tunnel(Box::new(proxy.clone())))
+            }
             (Some(_), _) | (None, None) => None,
             (None, Some(version)) => Some(Self::Header(version)),
         }

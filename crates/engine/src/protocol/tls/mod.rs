@@ -5,6 +5,7 @@
 //! buffered one does, and it allocates for each record as well.
 
 mod certificate;
+mod cipher;
 mod connector;
 mod fault;
 mod probe;
@@ -20,14 +21,15 @@ pub use probe::{ProbeError, probe, speaks_tls};
 pub use self_signed::{CannotSign, SelfSigned};
 pub use stream::TlsStream;
 
+use cipher::Cipher;
+
 use super::inner::{self, Inner};
 use crate::clock::Nanos;
 use super::{
     AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, NextSend, PlainBytes, Session, Token,
 };
 use prony_record::{ByRequest, BySession, Tls as Seen};
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, HandshakeKind};
+use rustls::{ClientConnection, HandshakeKind};
 use std::io::{BufRead, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -53,23 +55,6 @@ pub(crate) struct Tls<'a, T> {
     unsolicited: Vec<u8>,
     seen: Option<Seen>,
     passed: PlainBytes,
-}
-
-/// Configuration and name that connections are encrypted with.
-struct Cipher {
-    config: Arc<ClientConfig>,
-    name: ServerName<'static>,
-    connector: Connector,
-}
-
-impl Cipher {
-    fn of(connector: &Connector) -> Self {
-        Self {
-            config: connector.config(),
-            name: connector.name.clone(),
-            connector: connector.clone(),
-        }
-    }
 }
 
 /// A connection's state.

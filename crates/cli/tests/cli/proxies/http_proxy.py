@@ -1,4 +1,4 @@
-"""A proxy that forwards requests (absolute form) and makes tunnels (CONNECT): http.py [USER:PASSWORD]"""
+"""A proxy that forwards requests (absolute form) and makes tunnels (CONNECT): http_proxy.py [USER:PASSWORD]"""
 
 import base64
 import select
