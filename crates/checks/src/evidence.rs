@@ -51,6 +51,8 @@ pub struct Evidence {
     pub without_port: u64,
     /// Idle connections that the server closed with a status.
     pub idle_closed: u64,
+    /// The server kept a connection open that it was asked to close.
+    pub close_ignored: bool,
     /// Right and wrong answers by their status.
     pub statuses: BTreeMap<u16, u64>,
     /// Answers of the 300s are what was asked for, or what a session follows.
@@ -206,6 +208,7 @@ impl Evidence {
             closed_after_answer: seen.closed_after_answer,
             without_port: seen.without_port,
             idle_closed: seen.idle_closed,
+            close_ignored: seen.close_ignored,
             statuses: seen.statuses.clone(),
             redirects_expected: seen.status_expected || !seen.by_session.is_empty(),
             lost_segments: seen.lost_segments,

@@ -10,6 +10,7 @@ mod agents_disagree;
 mod ceiling;
 mod clock_slow;
 mod clock_uncertain;
+mod close_ignored;
 mod co_located;
 mod connections_limit;
 mod errors;
@@ -57,7 +58,7 @@ type Check = fn(&Evidence) -> Option<Finding>;
 
 /// Every check with what it means, the most serious first. Those without a function look at several
 /// measurements, and are called by what compares them.
-const CHECKS: [(Explanation, Option<Check>); 37] = [
+const CHECKS: [(Explanation, Option<Check>); 38] = [
     (wrong_answers::EXPLANATION, Some(wrong_answers::check)),
     (unsolicited::EXPLANATION, Some(unsolicited::check)),
     (errors::EXPLANATION, Some(errors::check)),
@@ -105,6 +106,7 @@ const CHECKS: [(Explanation, Option<Check>); 37] = [
         Some(uneven_connections::check),
     ),
     (idle_closed::EXPLANATION, Some(idle_closed::check)),
+    (close_ignored::EXPLANATION, Some(close_ignored::check)),
     (too_few_samples::EXPLANATION, Some(too_few_samples::check)),
     (too_short::EXPLANATION, Some(too_short::check)),
     (ceiling::EXPLANATION, None),

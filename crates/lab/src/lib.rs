@@ -16,6 +16,7 @@ mod canary;
 pub mod capacity;
 pub mod catalog;
 pub mod checkout;
+mod closing;
 pub mod container;
 pub mod contract;
 pub mod control_group;

@@ -7,6 +7,7 @@
 //! calibrations and capacity searches measure the same server several times between.
 
 use crate::as_given::AsGiven;
+use crate::closing;
 use crate::contract::Depth;
 use crate::generator::{Generator, LoadControl, LoadController};
 use crate::host::{Host, Started, VerifySpec, Watched, Watcher};
@@ -369,6 +370,10 @@ impl Up<'_> {
         let start = controller.start;
         let watched = watch.finish();
         let mut seen = self.survived(seen)?;
+        // Of a server that is loaded from elsewhere this machine may see nothing.
+        if !load.keepalive && seen.by_host.is_empty() && !self.lab.interrupt.fired() {
+            seen.close_ignored = closing::is_ignored(&plan);
+        }
         attribute(&mut seen.windows, start, &watched);
         let generator = seen.generator.work_ns + seen.generator.spin_ns;
         let used = watched

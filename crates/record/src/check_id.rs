@@ -21,6 +21,8 @@ words! {
         ClockSlow = "clock-slow",
         /// The clock of a machine could not be read well enough.
         ClockUncertain = "clock-uncertain",
+        /// The server keeps connections open that it is asked to close.
+        CloseIgnored = "close-ignored",
         /// Server and generator share a CPU.
         CoLocated = "co-located",
         /// An open loop needed more connections than it may have.

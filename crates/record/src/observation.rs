@@ -64,6 +64,9 @@ pub struct Observation {
     /// Idle connections that the server closed with a status, such as 408, since the load began.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub idle_closed: u64,
+    /// The server kept a connection open after a response to `Connection: close`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub close_ignored: bool,
     /// Times that the server closed a connection with a request in flight on which it had answered before, since the
     /// load began.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -249,6 +252,7 @@ impl Observation {
         self.sent_again += other.sent_again;
         self.stalled += other.stalled;
         self.idle_closed += other.idle_closed;
+        self.close_ignored |= other.close_ignored;
         self.closed_after_answer += other.closed_after_answer;
         self.without_port += other.without_port;
         self.lost_segments += other.lost_segments;

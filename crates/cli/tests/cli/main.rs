@@ -39,6 +39,7 @@ mod json_schema;
 mod left_out;
 mod limits;
 mod live;
+mod lives;
 mod load;
 mod manners;
 mod names;

@@ -1,11 +1,13 @@
 //! Responses that are streams of events: what they are recognised by, what ends them, and what is measured of them.
 
 use crate::http2::{frame, serves};
-use crate::support::{Background, Place, schema, valid};
+use crate::support::{Background, Place, Served, schema, valid};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -396,4 +398,63 @@ fn a_duel_and_a_capacity_know_events() {
     let limits = &report["limits"];
     assert_eq!(limits["latency"][0]["of"], "first-event", "{report:#}");
     assert_eq!(limits["good"], 0.99, "{report:#}");
+}
+
+/// Streams over TLS, two events to each request, without an end.
+fn secured(client: TcpStream, config: Arc<ServerConfig>) {
+    let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), client);
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: a\n\n";
+    if let Ok(1..) = stream.read(&mut [0; 4096])
+        && stream.write_all(head.as_bytes()).is_ok()
+    {
+        thread::sleep(Duration::from_secs_f64(GAP));
+        let _ = stream.write_all(b"data: b\n\n");
+        let _ = stream.read(&mut [0; 4096]);
+    }
+}
+
+#[test]
+fn streams_over_tls_are_ended_too() {
+    let (port, certificate) = crate::tls::https_of("localhost", &[], secured);
+    let place = Place::new();
+    let ca = place.file("ca.pem", &certificate);
+    let url = format!("https://localhost:{port}/");
+    let load = [
+        "load",
+        "--no-keep",
+        "--json",
+        "-n",
+        "8",
+        "-c",
+        "2",
+        "--stream",
+    ];
+    let more = ["--stream-events", "2", "--ca", ca.to_str().unwrap(), &url];
+    let report = place.prony(&[&load[..], &more].concat()).with(0).json();
+    assert_eq!(report["outcomes"]["ok"], 8, "{report:#}");
+    assert_eq!(report["events"]["each"], 2.0, "{report:#}");
+    assert!(seconds(&report, "gap", "max") >= GAP, "{report:#}");
+}
+
+#[test]
+fn the_clockwork_streams_on_time() {
+    let server = Served::start(&["clockwork", "--events", "5", "--gap", "20ms", "--sleep"]);
+    let place = Place::new();
+    let url = server.http("/v1/chat/completions");
+    let load = [
+        "load",
+        "--no-keep",
+        "--json",
+        "-n",
+        "12",
+        "-c",
+        "4",
+        "--stream",
+    ];
+    let report = place.prony(&[&load[..], &["--stream-end", "[DONE]", &url]].concat());
+    let report = report.with(0).json();
+    assert_eq!(report["events"]["events"], 60, "{report:#}");
+    let gap = &report["latency"]["gap"];
+    assert_eq!(gap["n"], 48, "{gap:#}");
+    assert!(seconds(&report, "gap", "p50") >= 0.019, "{gap:#}");
 }

@@ -121,6 +121,18 @@ impl HttpExchange {
 }
 
 impl HttpExchange {
+    /// The request, as it goes over the wire.
+    #[must_use]
+    pub fn request(&self) -> &[u8] {
+        &self.request
+    }
+
+    /// Does the request say `Connection: close`?
+    #[must_use]
+    pub fn asks_to_close(&self) -> bool {
+        self.closes
+    }
+
     pub(crate) fn expects_status(&self) -> bool {
         self.expect.names_status()
     }

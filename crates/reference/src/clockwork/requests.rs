@@ -120,7 +120,7 @@ impl Requests {
 
 /// An event of a stream in a chunk, in the form of those of model servers: each brings a word.
 const EVENT: &[u8] =
-    b"3c\r\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\" tick\"}}]}\n\n\r\n";
+    b"3d\r\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\" tick\"}}]}\n\n\r\n";
 const HEAD: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 const END: &[u8] = b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n";

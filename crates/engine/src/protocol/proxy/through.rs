@@ -2,6 +2,7 @@
 
 use super::tunnel::Tunnel;
 use super::{Prelude, header};
+use crate::clock::Nanos;
 use crate::protocol::inner::{self, Inner};
 use crate::protocol::{
     AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, NextSend, PlainBytes, Session, Token,
@@ -140,6 +141,25 @@ impl<T: Token> Session for Through<'_, T> {
 
     fn cancel(&mut self, _conn: &mut ThroughConn, slot: u32, token: T, out: &mut Vec<u8>) -> bool {
         self.inner.cancel(slot, token, out)
+    }
+
+    fn streams(&self) -> bool {
+        self.inner.streams()
+    }
+
+    fn listens(&self, conn: &ThroughConn, token: T) -> Option<Nanos> {
+        self.inner.listens(conn.slot?, token)
+    }
+
+    fn hang_up(
+        &mut self,
+        conn: &mut ThroughConn,
+        slot: u32,
+        token: T,
+        out: &mut Vec<u8>,
+        events: &mut impl Events<T>,
+    ) -> bool {
+        conn.slot.is_some() && self.inner.hang_up(slot, token, out, events)
     }
 
     fn first_head(&self) -> &[u8] {

@@ -24,10 +24,10 @@ pub use stream::TlsStream;
 use cipher::Cipher;
 
 use super::inner::{self, Inner};
-use crate::clock::Nanos;
 use super::{
     AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, NextSend, PlainBytes, Session, Token,
 };
+use crate::clock::Nanos;
 use prony_record::{ByRequest, BySession, Tls as Seen};
 use rustls::{ClientConnection, HandshakeKind};
 use std::io::{BufRead, Write};

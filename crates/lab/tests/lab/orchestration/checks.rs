@@ -128,6 +128,7 @@ fn planted() -> Vec<(CheckId, Behaviour)> {
             }),
         ),
         (CheckId::IdleClosed, seen(|it| it.idle_closed = 3)),
+        (CheckId::CloseIgnored, seen(|it| it.close_ignored = true)),
         (
             CheckId::ServerIdle,
             Behaviour {
