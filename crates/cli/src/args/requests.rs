@@ -46,9 +46,9 @@ pub struct From {
     /// requests.
     #[arg(long, value_name = "SERVER")]
     pub server: Option<String>,
-    /// Postman: values of an exported environment, or of globals
+    /// Postman: values of an exported environment
     ///
-    /// Of several files the last value counts. The collection's own variables are read with it.
+    /// Or of globals. Of several files the last value counts. The collection's own variables are read with it.
     #[arg(short, long, value_name = "FILE")]
     pub environment: Vec<PathBuf>,
     /// Postman: the value of a variable, before all others
@@ -57,7 +57,7 @@ pub struct From {
     /// --var 'token={{row users.csv token}}'. :id is the path variable of /items/:id.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub var: Vec<(String, String)>,
-    /// Print JSON: the file, its server, and what was left out
+    /// Print JSON: the file, server, and what was left out
     #[arg(long)]
     pub json: bool,
 }

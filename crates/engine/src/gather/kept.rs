@@ -20,8 +20,8 @@ pub(super) struct KeptWindow {
     p50: Option<NonZeroU64>,
     p99: Option<NonZeroU64>,
     work: Nanos,
-    outstanding: u64,
-    events: u64,
+    outstanding: u32,
+    events: u32,
 }
 
 impl KeptWindow {
@@ -42,14 +42,17 @@ impl KeptWindow {
             p50: at(0.5),
             p99: at(0.99),
             work: slice.work,
-            outstanding: slice.outstanding,
-            events: slice.events,
+            outstanding: slice.outstanding.try_into().unwrap_or(u32::MAX),
+            events: slice.events.try_into().unwrap_or(u32::MAX),
         }
     }
 
     /// Requests that were due and had not ended at its end, which was at this time of the engine's clock.
     pub(super) fn outstanding(&self) -> (Nanos, u64) {
-        (self.start.saturating_add(self.length), self.outstanding)
+        (
+            self.start.saturating_add(self.length),
+            self.outstanding.into(),
+        )
     }
 
     /// The window in a load that began at `start`, on the engine's clock, and was measured during `span`, since then.
@@ -63,8 +66,8 @@ impl KeptWindow {
             p50_ns: self.p50.map(NonZeroU64::get),
             p99_ns: self.p99.map(NonZeroU64::get),
             generator_cpu_ns: Some(self.work),
-            outstanding: self.outstanding,
-            events: self.events,
+            outstanding: self.outstanding.into(),
+            events: self.events.into(),
             ..Window::empty(self.index, begun, self.length)
         };
         window.placed(begun, span)

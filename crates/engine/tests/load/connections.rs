@@ -232,7 +232,12 @@ fn connections_have_a_life() {
             };
             let many = plan(200, 4).with(|plan| plan.load.requests_per_connection = Some(10));
             let seen = until_done(&many);
-            flawless(&many, &seen);
+            conserved(&many, &seen);
+            assert_eq!(
+                seen.outcomes.ok, 200,
+                "{:?} {:?}",
+                seen.outcomes, seen.errors
+            );
             // In an open loop a free connection may not be needed again.
             assert!(seen.connected >= 20, "{}", seen.connected);
             let millisecond = prony_record::Span(std::time::Duration::from_millis(1));

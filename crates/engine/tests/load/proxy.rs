@@ -230,7 +230,10 @@ fn hostile() -> Vec<Hostile> {
             "the end at once",
             "the proxy closed the connection before the tunnel was made",
             not_connected,
-            Server::tcp(|_| Ok(())),
+            Server::tcp(|it| {
+                head(it)?;
+                Ok(())
+            }),
         ),
         it(
             "the end in the head",

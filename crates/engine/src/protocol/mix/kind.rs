@@ -2,16 +2,16 @@
 
 use super::flights::Flights;
 use super::judge::{self, Checks};
+use super::streaming::StreamInspector;
 use super::table::Column;
 use super::tally::Tally;
 use super::template::{Filler, Template};
 use super::{MILLION, Mix, MixRequest};
-use crate::clock::Nanos;
 use crate::protocol::encoding::Encoding;
 use crate::protocol::http::asks_to_close;
 use crate::protocol::{
-    Answer, AnswerProgress, Booked, Difference, Ending, EventFormat, EventReader, EventStream,
-    Events, Expect, Fault, Fifo, HttpReader, HttpState, Keep, Mismatch, StreamNews,
+    Answer, AnswerProgress, Booked, Difference, Ending, EventReader, EventStream, Expect, Fault,
+    HttpReader, HttpState, Keep, Mismatch,
 };
 use prony_record::{ByRequest, Encoded};
 use rand::{RngExt, SeedableRng};
@@ -33,9 +33,9 @@ pub(super) struct RequestKind {
     /// Bodies are looked at, on a sample.
     searches: bool,
     /// Answers are streams of events.
-    stream: Option<EventStream>,
+    pub(super) stream: Option<EventStream>,
     reader: HttpReader,
-    expect: Expect,
+    pub(super) expect: Expect,
     checks: Checks,
     tally: Tally,
 }
@@ -44,7 +44,7 @@ pub(super) struct RequestKind {
 #[derive(Debug, Default)]
 pub struct MixConn {
     pub(super) flights: Flights,
-    state: HttpState,
+    pub(super) state: HttpState,
     /// The head of the answer, where it is wanted.
     pub(super) head: Vec<u8>,
     /// The body of the answer, where it is wanted.
@@ -52,9 +52,9 @@ pub struct MixConn {
     /// Why the head of the answer is wrong; None if it is right.
     wrong: Option<String>,
     /// The events of the answer, if it is a stream.
-    events: EventReader,
+    pub(super) events: EventReader,
     /// The stream was ended from here, not by the server.
-    left: bool,
+    pub(super) left: bool,
     /// The last request on it has been sent.
     pub(super) closing: bool,
 }
@@ -102,7 +102,7 @@ struct Coded {
 /// All kinds of a mix.
 #[derive(Debug)]
 pub struct Kinds {
-    all: Vec<RequestKind>,
+    pub(super) all: Vec<RequestKind>,
     /// How many of a million answers have their bodies searched.
     sample: u32,
     /// Bodies are decoded, to at most so many bytes.
@@ -276,95 +276,6 @@ impl Kinds {
         looking.look.body(bytes);
         if !looking.expect.matches_at(offset, bytes) && difference.is_none() {
             *difference = looking.expect.difference_at(offset, bytes);
-        }
-    }
-
-    /// Are answers to some kind streams of events?
-    pub(super) fn streams(&self) -> bool {
-        self.all.iter().any(|kind| kind.stream.is_some())
-    }
-
-    /// How long this side listens to the answer to the oldest request, if it is a stream.
-    pub(super) fn listens(&self, conn: &MixConn) -> Option<Nanos> {
-        if conn.flights.is_empty() {
-            return None;
-        }
-        let kind = &self.all[conn.flights.oldest().kind as usize];
-        kind.stream.as_ref()?.time
-    }
-
-    /// A chunk of the body has come whole.
-    pub(super) fn chunk(&self, conn: &mut MixConn) {
-        let kind = &self.all[conn.flights.oldest().kind as usize];
-        if let Some(stream) = &kind.stream {
-            conn.events.chunk(stream);
-        }
-    }
-
-    /// Returns the news of the answer to the oldest request, if it is a stream of events.
-    #[inline]
-    pub(super) fn news(&self, conn: &mut MixConn) -> StreamNews {
-        let kind = &self.all[conn.flights.oldest().kind as usize];
-        match &kind.stream {
-            Some(stream) if conn.events.is_stream() => conn.events.news(stream),
-            _ => StreamNews::default(),
-        }
-    }
-
-    /// Tells the news of the answer to the oldest request. True: as many events have come as were wanted.
-    #[inline]
-    pub(super) fn tell(&self, conn: &mut MixConn, events: &mut impl Events<Fifo>) -> bool {
-        let news = self.news(conn);
-        if news.events > 0 {
-            events.streamed(Fifo, news.events);
-        }
-        if news.over {
-            events.over(Fifo);
-        }
-        news.enough
-    }
-
-    /// The body of the answer to the oldest request has ended: tells of an event that this completes.
-    pub(super) fn tell_end(&self, conn: &mut MixConn, events: &mut impl Events<Fifo>) {
-        let kind = &self.all[conn.flights.oldest().kind as usize];
-        if let Some(stream) = kind.stream.as_ref().filter(|_| conn.events.is_stream()) {
-            conn.events.end(stream);
-            self.tell(conn, events);
-        }
-    }
-
-    /// Ends the answer to the oldest request. False: it is no stream of events.
-    pub(super) fn leave(conn: &mut MixConn) -> bool {
-        conn.left = conn.events.is_stream();
-        conn.left
-    }
-
-    /// The same over HTTP/1.1: gives the answer.
-    pub(super) fn hang_up(&self, conn: &mut MixConn) -> Option<Answer> {
-        if conn.flights.is_empty() || !Self::leave(conn) {
-            return None;
-        }
-        let kind = &self.all[conn.flights.oldest().kind as usize];
-        HttpReader::hang_up(&mut conn.state, &kind.expect)
-    }
-
-    /// Describes what is wrong with how a stream ended; None if nothing is.
-    fn wrong_end(kind: &RequestKind, conn: &MixConn) -> Option<String> {
-        let stream = kind.stream.as_ref()?;
-        if conn.left || !conn.events.is_stream() {
-            return None;
-        }
-        match &stream.end {
-            Some(end) if !conn.events.is_over() => Some(format!(
-                "the stream ended after {} events without \"{}\"",
-                conn.events.events(),
-                end.escape_ascii()
-            )),
-            _ if conn.events.is_within() => Some(format!(
-                "the stream ended within an event, after {} whole ones",
-                conn.events.events()
-            )),
-            _ => None,
         }
     }
 
@@ -554,7 +465,7 @@ fn closes(request: &MixRequest) -> bool {
 }
 
 /// Returns the content codings of an answer's body, from its head.
-fn encoding_of(head: &[u8]) -> Encoding {
+pub(super) fn encoding_of(head: &[u8]) -> Encoding {
     judge::with_fields(head, |fields| {
         let all = fields.iter();
         let these = all.filter(|field| field.name.eq_ignore_ascii_case("content-encoding"));
@@ -579,43 +490,6 @@ struct AnswerInspector<'a> {
     own: Option<&'a Column>,
     body: Option<&'a mut Vec<u8>>,
     stream: Option<StreamInspector<'a>>,
-}
-
-/// Looks for the events of an answer.
-struct StreamInspector<'a> {
-    stream: &'a EventStream,
-    events: &'a mut EventReader,
-    expect: &'a Expect,
-}
-
-impl StreamInspector<'_> {
-    /// Takes the head of the answer, which says whether it is a stream: an error is none. Gives what is wrong with it.
-    fn head(&mut self, head: &[u8]) -> Option<String> {
-        let status = head
-            .get(9..12)
-            .and_then(|digits| str::from_utf8(digits).ok());
-        let status = status.and_then(|digits| digits.parse().ok()).unwrap_or(0);
-        *self.events = EventReader::default();
-        if self.expect.judge_status(status).is_some() {
-            return None;
-        }
-        let encoding = encoding_of(head);
-        if !encoding.is_identity() {
-            return Some(format!(
-                "the events are encoded ({}), and prony reads plain ones",
-                encoding.name()
-            ));
-        }
-        let by_type = || {
-            judge::with_fields(head, |fields| {
-                let mut fields = fields.iter();
-                let field = fields.find(|field| field.name.eq_ignore_ascii_case("content-type"));
-                EventFormat::of(field.map_or(b"", |field| field.value))
-            })
-        };
-        *self.events = EventReader::new(self.stream.format.unwrap_or_else(by_type));
-        None
-    }
 }
 
 impl Keep for AnswerInspector<'_> {

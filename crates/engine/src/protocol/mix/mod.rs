@@ -14,6 +14,7 @@ mod own;
 mod recorded;
 mod redirect;
 mod schema;
+mod streaming;
 mod table;
 mod tally;
 mod template;
