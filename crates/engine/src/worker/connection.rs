@@ -44,7 +44,7 @@ pub(super) struct Flow<T: Token> {
     /// How many it is for, and until when.
     pub(super) limit: u32,
     pub(super) expires: Nanos,
-    /// It has been opened before.
+    /// True once the connection has been opened before.
     reopened: bool,
     /// How many answers have come in part.
     begun: u32,
