@@ -105,12 +105,58 @@ struct News {
 }
 
 impl<T: Token> Booking<'_, T> {
+    /// Books an answer that has come whole at `at`. True: it is counted.
+    #[inline(always)] // a part of `answered`
+    fn book(&mut self, request: RequestTimes, at: Nanos, answer: &Answer) -> (Booked, bool) {
+        let counted = self.recorder.answer(request, at, answer);
+        self.flow.answers += u64::from(counted);
+        self.news.last |= answer.last;
+        let booked = self.recorder.booked(request, at);
+        if let Some(tracer) = self.tracer {
+            tracer.answered(self.slot, request, at, answer, booked);
+        }
+        (booked, counted)
+    }
+
+    /// The same, of one of which something may have come before, or which may be a good one.
+    #[cold]
+    fn answered_in_parts(
+        &mut self,
+        request: RequestTimes,
+        place: usize,
+        answer: &Answer,
+    ) -> Booked {
+        let parts = self.flow.take_parts(place);
+        let at = match &parts {
+            // A stream that has said so was over then.
+            Some(parts) if parts.over > 0 => parts.over,
+            _ => request.answered(self.at),
+        };
+        let (booked, counted) = self.book(request, at, answer);
+        let right = answer.wrong.is_none();
+        if counted && right {
+            self.recorder.judge(request, at, parts);
+        }
+        if let Some(parts) = parts {
+            if right {
+                let response = Some(at - request.due);
+                self.recorder.first_byte((request, parts), at, response);
+            }
+            let end = match right {
+                true => StreamEnd::Whole,
+                false => StreamEnd::Broken,
+            };
+            self.recorder.stream_ended((request, parts), at, end);
+        }
+        booked
+    }
+
     /// Puts a request, with its due time, back into the connection's backlog.
     #[cold]
     fn put_back(&mut self, token: T) {
-        let (request, parts) = self.flow.take(token, self.times, self.at);
+        let (request, place) = self.flow.take(token, self.times, self.at);
         *self.in_flight -= 1;
-        self.recorder.taken(parts);
+        self.recorder.taken(self.flow.take_parts(place));
         self.backlog.put_back(request.due);
         *self.waiting += 1;
     }
@@ -156,36 +202,15 @@ impl<T: Token> Events<T> for Booking<'_, T> {
 
     #[inline]
     fn answered(&mut self, token: T, answer: Answer) -> Booked {
-        let (request, parts) = self.flow.take(token, self.times, self.at);
-        let at = match &parts {
-            // A stream that has said so was over then.
-            Some(parts) if parts.over > 0 => parts.over,
-            _ => request.answered(self.at),
-        };
+        let (request, place) = self.flow.take(token, self.times, self.at);
         *self.in_flight -= 1;
         self.flow.useful = true;
         self.flow.left_out = 0;
-        let counted = self.recorder.answer(request, at, &answer);
-        if self.recorder.slo.is_some() && counted && answer.wrong.is_none() {
-            self.recorder.judge(request, at, parts);
+        if self.flow.has_parts() || self.recorder.slo.is_some() {
+            return self.answered_in_parts(request, place, &answer);
         }
-        if let Some(parts) = parts {
-            let end = match answer.wrong {
-                None => StreamEnd::Whole,
-                Some(_) => StreamEnd::Broken,
-            };
-            if end == StreamEnd::Whole {
-                let response = Some(at - request.due);
-                self.recorder.first_byte((request, parts), at, response);
-            }
-            self.recorder.stream_ended((request, parts), at, end);
-        }
-        self.flow.answers += u64::from(counted);
-        self.news.last |= answer.last;
-        let booked = self.recorder.booked(request, at);
-        if let Some(tracer) = self.tracer {
-            tracer.answered(self.slot, request, at, &answer, booked);
-        }
+        let at = request.answered(self.at);
+        let (booked, _) = self.book(request, at, &answer);
         booked
     }
 
@@ -410,7 +435,8 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         };
         let times = &self.times[index * self.pipeline..][..self.pipeline];
         let flow = &mut self.connections[index].flow;
-        let (_, parts) = flow.take(token, times, at);
+        let (_, place) = flow.take(token, times, at);
+        let parts = flow.take_parts(place);
         self.in_flight -= 1;
         let done = request.answered(at);
         if let Some(parts) = parts {

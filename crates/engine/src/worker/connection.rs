@@ -159,26 +159,34 @@ impl<T: Token> Flow<T> {
         }
     }
 
-    /// Takes out a request in flight, which has ended at `at`. Gives also what has come of its answer before.
+    /// Takes out a request in flight, which has ended at `at`. Gives also its place, of which the
+    /// [parts](Self::take_parts) of its answer are to be taken.
     #[inline]
     pub(super) fn take(
         &mut self,
         token: T,
         times: &[RequestTimes],
         at: Nanos,
-    ) -> (RequestTimes, Option<AnswerParts>) {
+    ) -> (RequestTimes, usize) {
         if self.in_flight.len() as usize == times.len() {
             self.free = at;
         }
         let place = self.in_flight.take(token, times.len());
-        let parts = match self.begun {
-            0 => None,
-            _ => self.take_parts(place),
-        };
-        (times[place], parts)
+        (times[place], place)
     }
 
-    fn take_parts(&mut self, place: usize) -> Option<AnswerParts> {
+    /// Has something come of any answer?
+    #[inline]
+    pub(super) fn has_parts(&self) -> bool {
+        self.begun > 0
+    }
+
+    /// Takes what has come of the answer to a request that was in this place.
+    #[cold]
+    pub(super) fn take_parts(&mut self, place: usize) -> Option<AnswerParts> {
+        if self.begun == 0 {
+            return None;
+        }
         let parts = std::mem::take(&mut self.parts[place]);
         if parts.is_empty() {
             return None;

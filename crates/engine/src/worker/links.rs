@@ -152,7 +152,9 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
     fn fail(&mut self, slot: Slot, token: P::Token, at: Nanos, failure: RequestFailure) {
         let index = slot as usize;
         let times = &self.times[index * self.pipeline..][..self.pipeline];
-        let (request, parts) = self.connections[index].flow.take(token, times, at);
+        let flow = &mut self.connections[index].flow;
+        let (request, place) = flow.take(token, times, at);
+        let parts = flow.take_parts(place);
         self.in_flight -= 1;
         let silent = failure == RequestFailure::Timeout && !self.has_come(index, token);
         self.recorder

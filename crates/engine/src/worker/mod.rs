@@ -419,6 +419,9 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         let from = self.recorder.from;
         let until = self.recorder.until;
         let nothing_due = now >= until || (self.quota == 0 && now >= from);
+        if !nothing_due {
+            return false;
+        }
         // A connection for several calls that rests between two of them is not done before the end.
         let resting =
             self.protocol.rests() && !self.keepalive && now < until && self.rests.next().is_some();
@@ -430,7 +433,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         // Streams without an end are not waited for, once the gaps are known that had begun.
         let heard = self.in_flight == self.recorder.heard_out();
         let endless = heard && self.in_flight > 0 && self.waiting == 0;
-        nothing_due && (quiet || endless || now >= until.saturating_add(patience))
+        quiet || endless || now >= until.saturating_add(patience)
     }
 
     /// How long the transport may sleep.
@@ -492,7 +495,8 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         for (index, connection) in self.connections.iter_mut().enumerate() {
             let times = &self.times[index * self.pipeline..][..self.pipeline];
             while let Some((token, request)) = connection.flow.oldest(times) {
-                let (_, parts) = connection.flow.take(token, times, now);
+                let (_, place) = connection.flow.take(token, times, now);
+                let parts = connection.flow.take_parts(place);
                 self.recorder.unfinished(request, parts, now);
                 let booked = self.recorder.booked(request, now);
                 let proto = &mut connection.proto;

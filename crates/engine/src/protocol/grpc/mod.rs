@@ -56,6 +56,8 @@ impl Content for Grpc {
     type Reading = AnswerReader;
     type State = StatusTally;
 
+    const STREAMS: bool = true;
+
     fn field(fields: &mut Fields, name: &[u8], value: &[u8]) {
         fields.take(name, value);
     }

@@ -22,6 +22,8 @@ pub trait Content: Debug + 'static {
     type State: Debug;
     /// Requests are not the same each time: they come from [`compose`](Self::compose).
     const COMPOSES: bool = false;
+    /// Answers may be streams of events.
+    const STREAMS: bool = false;
 
     /// A request is about to be sent on the stream of this reading.
     #[inline]

@@ -134,6 +134,7 @@ impl<S: Carried> Content for OverStreams<S> {
     type State = S;
 
     const COMPOSES: bool = true;
+    const STREAMS: bool = true;
 
     fn begin(reading: &mut Self::Reading) {
         reading.text.clear();

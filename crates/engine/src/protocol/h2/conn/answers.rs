@@ -227,7 +227,9 @@ impl<C: Content> H2Conn<C> {
         }
         let (left, more) = (data.left - n, data.padding - padding);
         let whole = data.end && left == 0 && more == 0;
-        if let StreamState::Open(place) = known {
+        if C::STREAMS
+            && let StreamState::Open(place) = known
+        {
             if n > 0 && left == 0 {
                 C::chunk(turn.state, &mut self.streams.get(place).answer.reading);
             }
