@@ -234,8 +234,10 @@ impl Latency {
 
 words! {
     /// Time of an answer that can be limited, and compared.
+    #[derive(Default)]
     Timed {
         /// From when its request was due until it ended.
+        #[default]
         Response = "response",
         /// Until the first byte of its body came.
         FirstByte = "ttfb",
@@ -260,12 +262,6 @@ impl Timed {
     #[must_use]
     pub fn is_response(&self) -> bool {
         *self == Self::Response
-    }
-}
-
-impl Default for Timed {
-    fn default() -> Self {
-        Self::Response
     }
 }
 

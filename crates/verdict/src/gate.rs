@@ -209,7 +209,7 @@ fn metric(name: &str) -> Result<Metric, UnreadableCondition> {
         let hundredths = (percent * 100.0).round();
         let exact = (hundredths - percent * 100.0).abs() < 1e-6;
         (exact && (0.0..10_000.0).contains(&hundredths))
-            .then(|| Metric::Percentile(timed, hundredths as u32))
+            .then_some(Metric::Percentile(timed, hundredths as u32))
     };
     known
         .map(|(_, metric)| *metric)
