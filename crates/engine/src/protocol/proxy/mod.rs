@@ -1,6 +1,6 @@
 //! Proxies between the generator and a server, and the header of a balancer: bytes that a connection begins with.
 //!
-//! [`Tunnel`] (HTTP CONNECT, SOCKS5) and [`header`] (PROXY protocol) are without I/O. [`Through`] puts them in front of
+//! `Tunnel` (HTTP CONNECT, SOCKS5) and `header` (PROXY protocol) are without I/O. `Through` puts them in front of
 //! any session of a load, [`dial`] in front of a blocking connection.
 
 mod connect;
