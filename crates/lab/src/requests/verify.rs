@@ -231,6 +231,11 @@ pub fn verify(
     let mut attempts = 0..;
     for (kind, request) in mix.requests.iter().enumerate() {
         for (&way, nth) in ways.iter().zip(0..) {
+            // A stream is left when it has been seen to work, and its connection with it.
+            let alone = request.stream.is_some() && mix.http2.is_none();
+            if alone && way == SendMode::Pipelined {
+                continue;
+            }
             let mut mixed = Mixed::new(&searched, seed.wrapping_add(nth), 0, 1);
             mixed.only(kind);
             mixed.count_from(count_from(seed, attempts.next().unwrap_or_default()));
