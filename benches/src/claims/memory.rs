@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 /// Connections of the smaller process.
@@ -175,10 +176,7 @@ impl Bench {
         if transport == Transport::IoUring {
             command.arg("--io-uring");
         }
-        let mut child = Child::start(command, rig.client)?;
-        let ended = child.end(Duration::from_secs_f64(seconds) + PATIENCE)?;
-        let peak: Peak = serde_json::from_str(&ended.stdout)
-            .map_err(|_| child.complaint(&ended, "the generator process failed"))?;
+        let peak = generated(command, rig, seconds)?;
         if peak.connections_in_use < u64::from(connections) {
             return Err(Error::Unusable(format!(
                 "only {} of {connections} connections over {transport} had an answer: measure for longer (--seconds)",
@@ -187,6 +185,17 @@ impl Bench {
         }
         Ok(peak)
     }
+}
+
+/// Runs a generator process, which measures for so many seconds.
+///
+/// # Errors
+/// When it fails.
+pub fn generated(command: Command, rig: Rig, seconds: f64) -> Result<Peak> {
+    let mut child = Child::start(command, rig.client)?;
+    let ended = child.end(Duration::from_secs_f64(seconds) + PATIENCE)?;
+    serde_json::from_str(&ended.stdout)
+        .map_err(|_| child.complaint(&ended, "the generator process failed"))
 }
 
 /// The generator process's command line.

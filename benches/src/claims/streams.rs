@@ -1,9 +1,8 @@
 //! Streams of events: are first events and gaps as the clockwork made them, what does an event cost, and how much memory do
 //! open streams take?
 
-use crate::child::Child;
 use crate::claims::bare::{self, Exchange};
-use crate::claims::memory::Peak;
+use crate::claims::memory;
 use crate::error::{Error, Result};
 use crate::load;
 use crate::place::{self, Rig};
@@ -36,8 +35,6 @@ const OPEN: u32 = 10_000;
 const FEW: u32 = 10;
 /// The most memory that these streams may take.
 const MOST_MIB: f64 = 64.0;
-/// A process is given so long beyond what it measures.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A percentile of a time, in µs.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -275,10 +272,7 @@ fn resident(rig: Rig, transport: Transport, streams: u32) -> Result<u64> {
     if transport == Transport::IoUring {
         command.arg("--io-uring");
     }
-    let mut child = Child::start(command, rig.client)?;
-    let ended = child.end(Duration::from_secs_f64(seconds) + PATIENCE)?;
-    let peak: Peak = serde_json::from_str(&ended.stdout)
-        .map_err(|_| child.complaint(&ended, "the generator process failed"))?;
+    let peak = memory::generated(command, rig, seconds)?;
     if peak.connections_in_use < u64::from(streams) {
         return Err(Error::Unusable(format!(
             "only {} of {streams} streams ended",
@@ -300,7 +294,7 @@ impl fmt::Display for Streams {
         )?;
         let mut times = Table::new(["", "made, µs", "measured, µs", "within"]);
         let mut costs = Table::new(["", "CPU µs/event", "bare loop", "ratio"]);
-        let mut memory = Table::new(["", "10 streams, MiB", "10,000 streams, MiB", "limit"]);
+        let mut kept = Table::new(["", "10 streams, MiB", "10,000 streams, MiB", "limit"]);
         for row in &self.rows {
             for (what, of) in [
                 (
@@ -335,13 +329,13 @@ impl fmt::Display for Streams {
                 show(Spread::of(row.cpu_us.iter().map(|it| it.0 / it.1)), 2),
             ]);
             let mib = |bytes: u64| format!("{:.1}", bytes as f64 / 1_048_576.0);
-            memory.row([
+            kept.row([
                 row.transport.clone(),
                 mib(row.resident.0),
                 mib(row.resident.1),
                 format!("{MOST_MIB:.0}"),
             ]);
         }
-        write!(f, "{times}\n{costs}\n{memory}")
+        write!(f, "{times}\n{costs}\n{kept}")
     }
 }

@@ -459,8 +459,8 @@ impl Elsewhere {
     }
 }
 
-/// With what servers are measured: `placement` says how this machine's CPUs are divided if they run here, for loads of
-/// so many threads; `share` limits each server to some of them.
+/// The host and the generator of a measurement. `placement` divides this machine's CPUs if the servers run here, for loads
+/// of this number of threads; `share` limits each server to some of them.
 pub fn rig(
     places: &Places,
     interrupt: &Arc<Interrupt>,

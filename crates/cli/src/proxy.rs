@@ -266,7 +266,7 @@ pub fn hint(plan: &Plan, statuses: &BTreeMap<String, u64>) -> Option<String> {
     ))
 }
 
-/// Tries to reach a server as a load will, once, so that what cannot work is said before it.
+/// Reaches the server once through the proxy, so that prony reports a failure before the load.
 pub fn tried(url: &str, target: &Target, proxy: &Proxy, timeout: Duration) -> Result<()> {
     let Target::Tcp(address) = target else {
         return Ok(());

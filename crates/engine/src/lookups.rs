@@ -90,8 +90,8 @@ impl Lookups {
     }
 }
 
-/// Looks the plan's name up again and again, until what it gives is dropped. The thread may wait for a resolver: nobody
-/// waits for the thread.
+/// Looks the plan's name up repeatedly, until the returned sender is dropped. Its thread is not joined, since it may be
+/// waiting for a resolver.
 pub(crate) fn look_up_again(plan: &Plan) -> Option<mpsc::Sender<()>> {
     let (every, name) = plan.load.dns_refresh.zip(plan.name.clone())?;
     let (ends, end) = mpsc::channel::<()>();

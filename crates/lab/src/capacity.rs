@@ -225,6 +225,7 @@ impl Capacity<'_> {
             limited: judged.limited,
             latency: Percentiles::of(&times.response, measured.seen.outcomes.untimed())
                 .with_intervals(&times.response, &times.effective),
+            good: judged.good,
             errors: judged.errors,
             excess: judged.excess,
             cpu_us_per_request: measured.cpu_per_request().map(|ns| ns / 1e3),

@@ -161,7 +161,7 @@ impl Get {
         self.expecting(expect, endpoint, keepalive)
     }
 
-    /// The same for answers that are streams of events: an event is waited for, and not the end.
+    /// Returns the dialogue for answers that are streams of events, once each of a few requests has brought an event.
     fn streaming(
         &self,
         addr: SocketAddr,

@@ -114,6 +114,8 @@ pub struct Up<'a> {
     seed: u64,
     /// Seeds of the arrivals of its loads, one after the other.
     loads: Xoshiro256PlusPlus,
+    /// It keeps connections open that it is asked to close; None: not tried yet.
+    ignores_close: Option<bool>,
     begun: Instant,
     verified: Duration,
     /// Result and windows of the warm-up, until they have been recorded.
@@ -220,6 +222,7 @@ impl<'a> Lab<'a> {
             http2,
             seed,
             loads: Xoshiro256PlusPlus::seed_from_u64(rand::random()),
+            ignores_close: None,
             begun,
             verified,
             warmed: None,
@@ -372,7 +375,9 @@ impl Up<'_> {
         let mut seen = self.survived(seen)?;
         // Of a server that is loaded from elsewhere this machine may see nothing.
         if !load.keepalive && seen.by_host.is_empty() && !self.lab.interrupt.fired() {
-            seen.close_ignored = closing::is_ignored(&plan);
+            let ignores = self.ignores_close;
+            seen.close_ignored = ignores.unwrap_or_else(|| closing::is_ignored(&plan));
+            self.ignores_close = Some(seen.close_ignored);
         }
         attribute(&mut seen.windows, start, &watched);
         let generator = seen.generator.work_ns + seen.generator.spin_ns;

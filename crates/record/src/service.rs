@@ -190,6 +190,9 @@ pub struct RateStep {
     pub limited: Vec<Limited>,
     /// The response times.
     pub latency: Percentiles,
+    /// The share of requests that were answered within the SLO, 0 to 1; null where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub good: Option<f64>,
     /// The share of requests that failed, 0 to 1.
     pub errors: f64,
     /// How many responses were late or failed, as a multiple of what the limits allow: up to 1 they are kept.

@@ -34,7 +34,9 @@ pub fn line(step: &RateStep) -> String {
         (None, Some(longer)) => format!("{:.1}% over the limit", longer * 100.0),
         (None, None) => format!("{} –", it.name()),
     };
-    let limited: Vec<String> = step.limited.iter().map(limited).collect();
+    let good = |share: f64| format!("{:.1}% within the SLO", share * 100.0);
+    let limited = step.limited.iter().map(limited);
+    let limited: Vec<String> = limited.chain(step.good.map(good)).collect();
     let rate = show::rate(step.rate);
     let broken = step.broken.join(", ");
     match (step.kept, step.unclear) {

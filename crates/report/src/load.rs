@@ -283,21 +283,39 @@ pub fn handshakes(tls: &Tls, seconds: f64) -> String {
 }
 
 impl LoadReport {
+    /// The rate of requests, or of events where responses are streams, with its interval.
+    pub(super) fn headline(&self) -> String {
+        let (rate, text) = match &self.events {
+            Some(events) => (&events.rate, events.per_second()),
+            None => (&self.throughput, show::rate(self.throughput.value())),
+        };
+        match (rate.low(), rate.high()) {
+            (Some(low), Some(high)) => {
+                format!("{text} (95% CI {} to {})", show::per(low), show::per(high))
+            }
+            _ => text,
+        }
+    }
+
+    /// The times that a result is told by: response times, or times to the first event where responses are streams; with their
+    /// name, to follow that of a percentile.
+    #[must_use]
+    pub fn headline_times(&self) -> (&Percentiles, &'static str) {
+        match &self.events {
+            Some(_) => (&self.latency.first_event, " of the first event"),
+            None => (&self.latency.response, ""),
+        }
+    }
+
     /// Result in a sentence: the rate, the 99th percentile (or the median), and failures by kind.
     pub fn result(&self) -> String {
-        let (mut out, times) = match &self.events {
-            Some(events) => (
-                format!("{} events/s", show::per(events.rate.value())),
-                &self.latency.first_event,
-            ),
-            None => (show::rate(self.throughput.value()), &self.latency.response),
+        let mut out = match &self.events {
+            Some(events) => events.per_second(),
+            None => show::rate(self.throughput.value()),
         };
+        let (times, what) = self.headline_times();
         for (name, time) in [("p99", times.p99), ("p50", times.p50)] {
             if let Some(time) = time {
-                let what = match self.events {
-                    Some(_) => " first event",
-                    None => "",
-                };
                 let _ = write!(out, ", {name}{what} {}", show::time(time as f64));
                 break;
             }
@@ -317,25 +335,7 @@ impl LoadReport {
     /// The report as text for a terminal of this many columns.
     pub fn text(&self, width: usize) -> String {
         let mut out = String::new();
-        let within = |rate: &Estimate| match (rate.low(), rate.high()) {
-            (Some(low), Some(high)) => {
-                format!(" (95% CI {} to {})", show::per(low), show::per(high))
-            }
-            _ => String::new(),
-        };
-        let rate = match &self.events {
-            Some(events) => format!(
-                "{} events/s{}",
-                show::per(events.rate.value()),
-                within(&events.rate)
-            ),
-            None => format!(
-                "{}{}",
-                show::rate(self.throughput.value()),
-                within(&self.throughput)
-            ),
-        };
-        let _ = writeln!(out, "{rate} from {}", self.target);
+        let _ = writeln!(out, "{} from {}", self.headline(), self.target);
         let failed = self.outcomes.finished() - self.outcomes.ok;
         let _ = writeln!(
             out,

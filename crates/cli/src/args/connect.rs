@@ -46,7 +46,7 @@ pub struct Connect {
     pub proxy: Option<ProxyUrl>,
     /// Send a PROXY protocol header: v1 or v2
     ///
-    /// As a balancer does, first on each connection, with its real addresses.
+    /// A balancer begins each connection with it; it has the connection's source and destination.
     #[arg(long, value_name = "VERSION", value_parser = one_of::<ProxyVersion>(["v1", "v2"]), conflicts_with = "proxy", help_heading = "Connections")]
     pub proxy_protocol: Option<ProxyVersion>,
 }

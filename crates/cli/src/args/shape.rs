@@ -51,8 +51,8 @@ pub struct Shape {
     pub connection_lifetime: Option<Span>,
     /// Limits of a good response, such as 'response < 50ms'
     ///
-    /// Of response, first-event (ttft), gap (the longest of a stream) and mean-gap (tpot), separated
-    /// by commas. prony counts the responses that keep all of them: the goodput.
+    /// Times to limit, separated by commas: response, first-event (ttft), gap (the longest of a
+    /// stream) and mean-gap (tpot). The goodput counts responses within all limits.
     #[arg(long, value_name = "LIMITS")]
     pub slo: Option<Slo>,
     /// Input and output: io_uring or epoll

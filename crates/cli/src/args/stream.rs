@@ -19,7 +19,7 @@ pub struct StreamArgs {
     pub stream: Option<GivenFormat>,
     /// The event that ends each stream, such as '[DONE]'
     ///
-    /// It is not counted as an event. A stream that ends without it is a wrong response.
+    /// prony does not count it. A stream that ends without it is a wrong response.
     #[arg(long, value_name = "TEXT", requires = "stream", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub stream_end: Option<String>,
     /// End each stream after N events

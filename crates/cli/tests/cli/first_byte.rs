@@ -1,9 +1,9 @@
 //! Time to the first byte of answers that come in parts.
 
-use crate::http2::{frame, serves};
+use crate::http2::{answers, data};
 use crate::support::{Background, Place, schema, valid};
 use serde_json::Value;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::TcpStream;
 use std::process::Command;
 use std::thread;
@@ -100,29 +100,15 @@ fn the_first_byte_comes_before_the_last_over_http_1() {
 }
 
 /// Answers over HTTP/2 with `h`, and `ello` later.
-fn serve(mut client: TcpStream) -> std::io::Result<()> {
-    client.read_exact(&mut [0; 24])?;
-    client.write_all(&frame(0, 4, 0, [0; 4]))?;
-    loop {
-        let mut header = [0; 9];
-        client.read_exact(&mut header)?;
-        let length = usize::from(header[1]) << 8 | usize::from(header[2]);
-        client.read_exact(&mut vec![0; length])?;
-        if header[3] == 1 {
-            let stream: [u8; 4] = header[5..].try_into().expect("four bytes");
-            let head = [frame(1, 1, 4, stream), vec![0x88]].concat();
-            let first = [frame(1, 0, 0, stream), b"h".to_vec()].concat();
-            client.write_all(&[head, first].concat())?;
-            thread::sleep(BETWEEN);
-            let rest = [frame(4, 0, 1, stream), b"ello".to_vec()].concat();
-            client.write_all(&rest)?;
-        }
-    }
+fn in_parts(client: &mut TcpStream, stream: [u8; 4]) -> std::io::Result<()> {
+    client.write_all(&data(stream, "h", false))?;
+    thread::sleep(BETWEEN);
+    client.write_all(&data(stream, "ello", true))
 }
 
 #[test]
 fn the_first_byte_comes_before_the_last_over_http_2() {
-    let port = serves(serve);
+    let port = answers(in_parts);
     let place = Place::new();
     came_in_parts(&loaded(&place, &format!("h2c://127.0.0.1:{port}/"), &[]));
 }

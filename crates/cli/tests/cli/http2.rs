@@ -10,8 +10,20 @@ pub fn frame(length: u8, kind: u8, flags: u8, stream: [u8; 4]) -> Vec<u8> {
     [&[0, 0, length, kind, flags][..], &stream].concat()
 }
 
-/// Answers every request with `hello`.
-fn serve(mut client: TcpStream) -> std::io::Result<()> {
+/// A DATA frame with this text; `end`: the last of its stream.
+pub fn data(stream: [u8; 4], text: &str, end: bool) -> Vec<u8> {
+    [
+        frame(text.len() as u8, 0, u8::from(end), stream),
+        text.into(),
+    ]
+    .concat()
+}
+
+/// Reads the frames of a client, and answers each request with status 200 and what `body` writes.
+fn serve(
+    mut client: TcpStream,
+    body: fn(&mut TcpStream, [u8; 4]) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     client.read_exact(&mut [0; 24])?;
     client.write_all(&frame(0, 4, 0, [0; 4]))?;
     loop {
@@ -21,15 +33,14 @@ fn serve(mut client: TcpStream) -> std::io::Result<()> {
         client.read_exact(&mut vec![0; length])?;
         if header[3] == 1 {
             let stream: [u8; 4] = header[5..].try_into().expect("four bytes");
-            let head = [frame(1, 1, 4, stream), vec![0x88]].concat();
-            let body = [frame(5, 0, 1, stream), b"hello".to_vec()].concat();
-            client.write_all(&[head, body].concat())?;
+            client.write_all(&[frame(1, 1, 4, stream), vec![0x88]].concat())?;
+            body(&mut client, stream)?;
         }
     }
 }
 
-/// A server in threads of this process, for as long as it lives; gives its port.
-pub fn serves(serve: fn(TcpStream) -> std::io::Result<()>) -> u16 {
+/// A server in threads of this process, for as long as it lives, with what is done with each connection; returns its port.
+pub fn serves(serve: impl Fn(TcpStream) -> std::io::Result<()> + Copy + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
@@ -40,9 +51,18 @@ pub fn serves(serve: fn(TcpStream) -> std::io::Result<()>) -> u16 {
     port
 }
 
+/// A server of HTTP/2 whose bodies are written by `body`; returns its port.
+pub fn answers(body: fn(&mut TcpStream, [u8; 4]) -> std::io::Result<()>) -> u16 {
+    serves(move |client| serve(client, body))
+}
+
+fn hello(client: &mut TcpStream, stream: [u8; 4]) -> std::io::Result<()> {
+    client.write_all(&data(stream, "hello", true))
+}
+
 #[test]
 fn a_load_is_made_over_http2() {
-    let url = format!("h2c://127.0.0.1:{}/", serves(serve));
+    let url = format!("h2c://127.0.0.1:{}/", answers(hello));
     let place = Place::new();
     let load = ["load", "-n", "200", "-c", "2", "--expect-body", "hello"];
     let more = ["--streams", "8", "--window", "70000", "--json", &url];
@@ -139,7 +159,7 @@ fn what_cannot_work_over_http2_is_said() {
     });
     let place = Place::new();
     let old = format!("h2c://127.0.0.1:{http1}/");
-    let new = format!("h2c://127.0.0.1:{}/", serves(serve));
+    let new = format!("h2c://127.0.0.1:{}/", answers(hello));
     let plain = format!("http://127.0.0.1:{http1}/");
     let request = "[[request]]\nname = 'a'\npath = '/'\n";
     let file = place.file("a.toml", request);
@@ -267,7 +287,7 @@ fn duels_are_fought_over_http2() {
         &["2"],
     ]
     .concat();
-    let url = format!("h2c://127.0.0.1:{}/", serves(serve));
+    let url = format!("h2c://127.0.0.1:{}/", answers(hello));
     place
         .prony(&[&duel[..], &["--streams", "4", &url, &url]].concat())
         .with(0);
@@ -302,7 +322,7 @@ fn duels_are_fought_over_http2() {
 #[ignore = "scripts/campaign commands: loads for long"]
 fn a_capacity_is_found_over_http2() {
     let place = Place::new();
-    let url = format!("h2c://127.0.0.1:{}/", serves(serve));
+    let url = format!("h2c://127.0.0.1:{}/", answers(hello));
     let search = [
         "capacity", "--json", "--p99", "20ms", "-d", "200ms", "-c", "2", "--starts", "1",
     ];

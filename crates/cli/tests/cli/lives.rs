@@ -1,32 +1,18 @@
 //! Lives of connections: ended by prony, and not ended by servers that should.
 
+use crate::http2::serves;
 use crate::support::{Place, Served, raised};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::thread;
+use std::net::TcpStream;
 
 /// Answers every request on a connection, whatever it says about its end.
-fn deaf(mut client: TcpStream) {
+fn deaf(mut client: TcpStream) -> std::io::Result<()> {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
     let mut buffer = [0; 4096];
-    while let Ok(1..) = client.read(&mut buffer) {
-        if client
-            .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
-            .is_err()
-        {
-            return;
-        }
+    while client.read(&mut buffer)? > 0 {
+        client.write_all(answer)?;
     }
-}
-
-fn serves(serve: fn(TcpStream)) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for client in listener.incoming().flatten() {
-            thread::spawn(move || serve(client));
-        }
-    });
-    url
+    Ok(())
 }
 
 #[test]
@@ -38,7 +24,7 @@ fn a_server_that_does_not_close_is_told_of() {
         assert_eq!(report["outcomes"]["ok"], 40, "{report:#}");
         raised(&report["checks"]).contains("close-ignored")
     };
-    let deaf = serves(deaf);
+    let deaf = format!("http://127.0.0.1:{}/", serves(deaf));
     assert!(load(&deaf, &["--no-keepalive"]));
     assert!(!load(&deaf, &[]), "it was not asked to");
     let server = Served::start(&["http-echo"]);

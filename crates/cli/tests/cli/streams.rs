@@ -1,6 +1,6 @@
 //! Responses that are streams of events: what they are recognised by, what ends them, and what is measured of them.
 
-use crate::http2::{frame, serves};
+use crate::http2::{answers, data};
 use crate::support::{Background, Place, Served, schema, valid};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
@@ -88,6 +88,10 @@ class Streams(socketserver.StreamRequestHandler):
             for _ in range(1 << 30):
                 time.sleep(0.01)
                 self.chunk(b": still here\n" * 100)
+        elif how == "quiet":
+            self.head()
+            self.wfile.write(b"b\r\n: no events\r\n")
+            time.sleep(60)
         elif how == "cut":
             self.head()
             self.events(n, event)
@@ -215,7 +219,10 @@ fn a_stream_that_has_no_end_is_ended() {
     let timed = streams.load("endless/0", &["--stream-time", "200ms"], 0);
     assert_eq!(timed["outcomes"]["ok"], 12, "{timed:#}");
     assert!(seconds(&timed, "response", "max") >= 0.2, "{timed:#}");
-    // Nobody ends it: what came of it is measured.
+    // Also one without events.
+    let quiet = streams.load("quiet/0", &["--stream-time", "200ms"], 0);
+    assert_eq!(quiet["outcomes"]["ok"], 12, "{quiet:#}");
+    // Neither side ends it: prony measures the events until the end of the load.
     let open = streams.load("endless/0", &["-d", "1s"], 0);
     let seen = &open["events"];
     assert_eq!((&seen["open"], &seen["ended"]), (&4.into(), &0.into()));
@@ -329,29 +336,16 @@ fn good_responses_keep_all_limits_at_once() {
 }
 
 /// Answers over HTTP/2 with three events, in two DATA frames that do not end where the events do, and does not end the stream.
-fn serve(mut client: TcpStream) -> std::io::Result<()> {
-    client.read_exact(&mut [0; 24])?;
-    client.write_all(&frame(0, 4, 0, [0; 4]))?;
-    loop {
-        let mut header = [0; 9];
-        client.read_exact(&mut header)?;
-        let length = usize::from(header[1]) << 8 | usize::from(header[2]);
-        client.read_exact(&mut vec![0; length])?;
-        if header[3] == 1 {
-            let stream: [u8; 4] = header[5..].try_into().expect("four bytes");
-            let head = [frame(1, 1, 4, stream), vec![0x88]].concat();
-            let data = |text: &str| [frame(text.len() as u8, 0, 0, stream), text.into()].concat();
-            client.write_all(&[head, data("data: a\n\ndat")].concat())?;
-            thread::sleep(Duration::from_secs_f64(GAP));
-            client.write_all(&data("a: b\n\ndata: c\n\n"))?;
-        }
-    }
+fn three_events(client: &mut TcpStream, stream: [u8; 4]) -> std::io::Result<()> {
+    client.write_all(&data(stream, "data: a\n\ndat", false))?;
+    thread::sleep(Duration::from_secs_f64(GAP));
+    client.write_all(&data(stream, "a: b\n\ndata: c\n\n", false))
 }
 
 #[test]
 fn streams_over_http2_end_alone() {
     let place = Place::new();
-    let url = format!("h2c://127.0.0.1:{}/", serves(serve));
+    let url = format!("h2c://127.0.0.1:{}/", answers(three_events));
     let load = ["load", "--no-keep", "--json", "-n", "12", "-c", "1"];
     let more = [
         "--streams",

@@ -67,7 +67,7 @@ impl std::str::FromStr for EventFormat {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "sse" => Ok(Self::Sse),
-            "lines" | "ndjson" => Ok(Self::Lines),
+            "ndjson" => Ok(Self::Lines),
             "chunks" => Ok(Self::Chunks),
             _ => Err(format!(
                 "{text:?} is no format of events: there are sse, ndjson and chunks"

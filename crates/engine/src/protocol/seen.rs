@@ -6,7 +6,7 @@ pub(super) struct RecordedEvents<T> {
     pub(super) ready: u32,
     pub(super) answered: Vec<(T, Answer)>,
     pub(super) closing: bool,
-    /// Events of streams, as they were told together.
+    /// Numbers of events of streams, one for each report.
     pub(super) events: Vec<u32>,
     /// A stream has said that it is over.
     pub(super) over: bool,

@@ -118,7 +118,7 @@ impl<T: Token> Booking<'_, T> {
         (booked, counted)
     }
 
-    /// The same, of one of which something may have come before, or which may be a good one.
+    /// Handles an answer of which parts may have come earlier, or that is to be held against the SLO.
     #[cold]
     fn answered_in_parts(
         &mut self,

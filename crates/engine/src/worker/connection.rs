@@ -88,8 +88,8 @@ impl<T: Token> Flow<T> {
         self.calls = 0;
     }
 
-    /// The connection, which has just been made, is for so many requests, and for so long. The first in a place, at this share
-    /// of all places, is for less, so that connections do not all end together.
+    /// Limits a new connection to this number of requests and to this lifetime. The first connection of a slot gets only the
+    /// `share` (0 to 1) of both, which differs from slot to slot, so that connections do not all end together.
     pub(super) fn limit(&mut self, calls: u32, lifetime: Nanos, share: f64, at: Nanos) {
         let part = match std::mem::replace(&mut self.reopened, true) {
             true => 1.0,

@@ -371,7 +371,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
                     self.say_last(out, slot);
                     self.lose(out, slot, now, RequestFailure::Read, None);
                 }
-                Link::Open | Link::Draining if self.connections[index].flow.streams > 0 => {
+                Link::Open | Link::Draining if self.recorder.streams => {
                     self.sweep_streams(out, slot, now);
                 }
                 Link::Open | Link::Draining
@@ -390,8 +390,8 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         now >= flow.expires && flow.in_flight.is_empty()
     }
 
-    /// Ends what is to be ended of a connection with streams: those that this side has listened to for long enough, those that
-    /// have said that they are over, and those that have been silent for too long.
+    /// Ends requests of a connection on which answers may be streams: those that this side has listened to for long enough, those
+    /// that have said that they are over, and those that have been silent for too long.
     #[cold]
     fn sweep_streams<O: Outgoing>(&mut self, out: &mut O, slot: Slot, now: Nanos) {
         let index = slot as usize;

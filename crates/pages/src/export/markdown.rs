@@ -303,19 +303,12 @@ pub fn capacity_markdown(report: &CapacityReport) -> String {
 #[must_use]
 pub fn load_markdown(report: &LoadReport) -> String {
     let response = &report.latency.response;
-    let throughput = &report.throughput;
-    let interval = throughput.interval().map_or_else(String::new, |found| {
-        format!(
-            " (95% CI {} to {})",
-            show::per(found.low()),
-            show::per(found.high())
-        )
-    });
+    let (told, what) = report.headline_times();
     let mut out = format!(
-        "**{} {}; p99 {}**\n\n",
+        "**{} {}; p99{what} {}**\n\n",
         plain(&report.target),
-        report.reached(&interval),
-        show::time_within(response.p99, response.intervals.p99),
+        report.reached(),
+        show::time_within(told.p99, told.intervals.p99),
     );
     let _ = writeln!(
         out,
@@ -354,8 +347,7 @@ pub fn load_markdown(report: &LoadReport) -> String {
         let (first, gap) = (&report.latency.first_event, &report.latency.gap);
         let _ = writeln!(
             out,
-            "Events: {} per second; {}. First event: p50 {}, p99 {}. Gap: p50 {}, p99 {}.\n",
-            show::per(events.rate.value()),
+            "Events: {}. First event: p50 {}, p99 {}. Gap: p50 {}, p99 {}.\n",
             events.line(),
             show::time_or_dash(first.p50),
             show::time_or_dash(first.p99),

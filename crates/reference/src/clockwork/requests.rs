@@ -210,8 +210,8 @@ mod tests {
         let due = |before: Option<u64>| before.map_or(10, |before| before + 5);
         requests.receive(get, &Date::at(0), 0, &mut held, due);
         let mut came = Vec::new();
-        for now in [9, 10, 15, 20] {
-            held.release(now, |_| ());
+        for time in [9, 10, 15, 20] {
+            held.release(time, |_| ());
             came.push(held.sendable().len());
         }
         let first = HEAD.len() + EVENT.len();

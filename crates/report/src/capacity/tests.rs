@@ -17,6 +17,7 @@ fn step(rate: f64, kept: bool) -> RateStep {
             longer: Some(0.0),
         }],
         latency: Percentiles::default(),
+        good: None,
         errors: 0.0,
         excess: if kept { 0.0 } else { 20.0 },
         cpu_us_per_request: None,

@@ -56,21 +56,21 @@ impl LoadReport {
     }
 
     /// The rate of right answers and the connections, to be read after what was loaded: `gives 40.1 k/s over 64 connections`.
-    pub fn reached(&self, interval: &str) -> String {
+    pub fn reached(&self) -> String {
         let connections = match (self.mean_connections(), self.grown()) {
             (Some(mean), _) => format!("{mean:.1} connections on average"),
             (None, Some(opened)) => format!("up to {opened} connections"),
             (None, None) if self.connections == 1 => "1 connection".to_owned(),
             (None, None) => format!("{} connections", self.connections),
         };
-        let rate = show::rate(self.throughput.value());
+        let rate = self.headline();
         match self.rate.filter(|_| self.sessions.is_empty()) {
             // At a rate, what the server could give is not known.
             Some(asked) => format!(
-                "answers {rate}{interval} of {} asked over {connections}",
+                "answers {rate} of {} asked over {connections}",
                 show::rate(asked)
             ),
-            None => format!("gives {rate}{interval} over {connections}"),
+            None => format!("gives {rate} over {connections}"),
         }
     }
 }

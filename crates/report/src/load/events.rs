@@ -60,6 +60,12 @@ impl EventReport {
         })
     }
 
+    /// The rate, as `6.39k events/s`.
+    #[must_use]
+    pub fn per_second(&self) -> String {
+        format!("{} events/s", show::per(self.rate.value()))
+    }
+
     /// In a line: how many events, and what became of their streams.
     #[must_use]
     pub fn line(&self) -> String {

@@ -62,6 +62,8 @@ pub struct RateMeasurements<'a> {
 pub struct Judged {
     /// The limited percentiles, in the order of the limits.
     pub limited: Vec<Limited>,
+    /// The share of requests that were answered within the SLO, 0 to 1; None where there is none.
+    pub good: Option<f64>,
     /// The share of requests that failed, 0 to 1.
     pub errors: f64,
     /// How many responses were late or failed, as a multiple of what the limits allow: of the limit of which that is the most. At
@@ -141,14 +143,14 @@ pub fn judge(limits: &Limits, shown: &RateMeasurements<'_>) -> Judged {
             }
         }
     }
-    if let (Some(share), Some(good)) = (limits.good, shown.good) {
-        let n = shown.outcomes.finished() as f64;
-        let beyond = (n - good as f64).max(0.0);
-        excess = excess.max(beyond / n.max(1.0) / (1.0 - share).max(f64::MIN_POSITIVE));
+    let n = shown.outcomes.finished() as f64;
+    let good = shown.good.map(|good| good as f64 / n.max(1.0));
+    if let (Some(share), Some(kept)) = (limits.good, good) {
+        let beyond = n * (1.0 - kept);
+        excess = excess.max((1.0 - kept) / (1.0 - share).max(f64::MIN_POSITIVE));
         if judged(n, share) || beyond >= SURELY {
-            let kept = 1.0 - beyond / n.max(1.0);
             if kept < share {
-                broken.push(format!("{:.1}% kept the SLO", kept * 100.0));
+                broken.push(format!("{:.1}% within the SLO", kept * 100.0));
                 by_lateness = false;
             }
         } else {
@@ -182,6 +184,7 @@ pub fn judge(limits: &Limits, shown: &RateMeasurements<'_>) -> Judged {
     };
     Judged {
         limited,
+        good,
         errors,
         excess,
         broken,

@@ -20,8 +20,9 @@ pub struct AnswerReader {
     left: u64,
     /// Messages that have begun.
     messages: u64,
-    /// The method answers with a stream, and so many of its messages were told of.
+    /// The method answers with a stream.
     streaming: bool,
+    /// Messages of the stream that were reported as events.
     told: u64,
     /// Bytes of messages.
     length: u64,

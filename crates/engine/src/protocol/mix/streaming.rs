@@ -68,7 +68,7 @@ impl Kinds {
         conn.left
     }
 
-    /// The same over HTTP/1.1: gives the answer.
+    /// Ends the answer to the oldest request over HTTP/1.1, and returns it. None: it is no stream of events.
     pub(super) fn hang_up(&self, conn: &mut MixConn) -> Option<Answer> {
         if conn.flights.is_empty() || !Self::leave(conn) {
             return None;

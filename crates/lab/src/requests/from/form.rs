@@ -182,7 +182,7 @@ pub(super) fn body(parts: &[FormPart], of_form: bool) -> (String, Vec<u8>) {
     body_between(boundary, parts, of_form)
 }
 
-/// The same with a boundary that is known; gives it back.
+/// Writes the parts between a boundary that the document gives; returns that boundary.
 pub(super) fn body_between(
     boundary: String,
     parts: &[FormPart],
