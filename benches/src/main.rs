@@ -191,7 +191,7 @@ enum What {
         #[arg(long, value_name = "PROGRAM")]
         before: PathBuf,
         /// Only URLs of this scheme; may be repeated
-        #[arg(long, value_name = "SCHEME", value_parser = ["tcp", "http", "https"])]
+        #[arg(long, value_name = "SCHEME", value_parser = ["tcp", "http", "h2c", "https"])]
         only: Vec<String>,
     },
     /// Capacity searches of one server: do they agree, and do they say so when they cannot know?

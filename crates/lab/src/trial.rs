@@ -114,7 +114,7 @@ pub struct Up<'a> {
     seed: u64,
     /// Seeds of the arrivals of its loads, one after the other.
     loads: Xoshiro256PlusPlus,
-    /// It keeps connections open that it is asked to close; None: not tried yet.
+    /// Whether connections that it is asked to close stay open; None: not tried yet.
     ignores_close: Option<bool>,
     begun: Instant,
     verified: Duration,

@@ -101,7 +101,7 @@ impl<R> Reception<R> {
     }
 
     /// Takes a piece of the body. Gives what is wrong, if the stream cannot go on.
-    #[inline]
+    #[inline(always)] // for every DATA frame
     pub(in crate::protocol) fn body<C: Content<Reading = R>>(
         &mut self,
         wanted: &Wanted<'_, C::Expect>,

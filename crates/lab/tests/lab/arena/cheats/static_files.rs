@@ -30,7 +30,8 @@ fn a_file_without_its_end() {
 
 #[test]
 fn the_same_file_for_all_names() {
-    let said = ("static", "bytes, at 0 ");
+    // Files are random: the first bytes of two may be equal.
+    let said = ("static", "bytes, at ");
     caught(&ALL, said, FILE, |site, request| {
         let body = site.files["app.js"].clone();
         Answer {
