@@ -200,7 +200,7 @@ pub struct RateStep {
     /// The server's CPU time per request, in microseconds.
     pub cpu_us_per_request: Option<f64>,
     /// Costs of each of its services per request; empty without services.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceCost>,
     /// The server kept all limits at the rate, and no check failed.
     pub kept: bool,

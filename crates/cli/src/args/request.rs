@@ -17,7 +17,7 @@ pub struct RequestArgs {
         long,
         alias = "request",
         value_name = "METHOD",
-        help_heading = "RequestArgs"
+        help_heading = "Request"
     )]
     pub method: Option<String>,
     /// Header field or gRPC metadata, as 'Name: value'
@@ -27,7 +27,7 @@ pub struct RequestArgs {
         short = 'H',
         long = "header",
         value_name = "FIELD",
-        help_heading = "RequestArgs"
+        help_heading = "Request"
     )]
     pub headers: Vec<String>,
     /// Request body, or @FILE
@@ -38,7 +38,7 @@ pub struct RequestArgs {
         long,
         alias = "data",
         value_name = "BODY",
-        help_heading = "RequestArgs"
+        help_heading = "Request"
     )]
     pub body: Option<String>,
     /// Expected status, such as 200 or 2xx
@@ -77,12 +77,7 @@ pub struct Login {
     ///
     /// Requests without an Authorization header get one. Other users of this
     /// machine can see command lines.
-    #[arg(
-        short,
-        long,
-        value_name = "NAME:PASSWORD",
-        help_heading = "RequestArgs"
-    )]
+    #[arg(short, long, value_name = "NAME:PASSWORD", help_heading = "Request")]
     pub user: Option<String>,
 }
 
@@ -116,11 +111,11 @@ pub struct RequestFileArgs {
         long,
         value_name = "FILE",
         conflicts_with = "path",
-        help_heading = "RequestArgs"
+        help_heading = "Request"
     )]
     pub file: Option<PathBuf>,
     /// Do not verify with pipelined requests
-    #[arg(long, requires = "file", help_heading = "RequestArgs")]
+    #[arg(long, requires = "file", help_heading = "Request")]
     pub no_pipelining: bool,
 }
 

@@ -2,13 +2,17 @@
 
 use crate::support::{PRONY, Place};
 
-const QUICK: [&str; 7] = [
+const QUICK: [&str; 11] = [
     "--rounds",
     "2",
     "--only",
     "throughput",
     "-d",
     "50ms",
+    "--warmup",
+    "50ms",
+    "-c",
+    "2",
     "--quiet",
 ];
 
@@ -50,7 +54,6 @@ fn each_start_is_prepared_and_each_end_cleaned_up_after() {
     assert_eq!(begun, ended, "{log}");
 }
 
-// Slow: waits for its turn to load, like every capacity search, and loads nothing.
 #[test]
 fn what_cannot_be_prepared_is_not_started_and_is_cleaned_up_after() {
     let place = Place::new();
@@ -65,7 +68,7 @@ fn what_cannot_be_prepared_is_not_started_and_is_cleaned_up_after() {
         "echo no such table; exit 7",
     ];
     let failed = place
-        .prony(&[&line[..], &["--cleanup", "touch cleaned"]].concat())
+        .fails(&[&line[..], &["--cleanup", "touch cleaned"]].concat())
         .with(1);
     assert!(failed.stderr.contains("no such table"), "{failed}");
     assert!(failed.stderr.contains("exit status: 7"), "{failed}");

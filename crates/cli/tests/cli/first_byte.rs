@@ -17,6 +17,8 @@ const PARTS: &str = r#"
 import socketserver, sys, time
 
 class Parts(socketserver.StreamRequestHandler):
+    disable_nagle_algorithm = True
+
     def handle(self):
         while (line := self.rfile.readline()).strip():
             path = line.split()[1].decode()
@@ -119,10 +121,10 @@ fn a_duel_and_a_capacity_know_first_bytes() {
     let place = Place::new();
     place.file("parts.py", PARTS);
     let side = |between: &str| format!("python3 parts.py {{port}} {between}");
-    let (a, b) = (side("0.03"), side("0.06"));
+    let (a, b) = (side("0.01"), side("0.02"));
     let duel = ["duel", &a, &b, "--path", "/length", "--json"];
     let short = [
-        "--rounds", "2", "-d", "1200ms", "--warmup", "50ms", "-c", "8", "--rate", "60",
+        "--rounds", "2", "-d", "600ms", "--warmup", "50ms", "-c", "8", "--rate", "60",
     ];
     let line = [&duel[..], &short].concat();
     let report = crate::duel::with_common_rate(|| place.prony(&line).with(0).json());

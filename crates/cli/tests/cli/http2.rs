@@ -246,7 +246,7 @@ fn what_cannot_work_over_http2_is_said() {
         let answered = answered.iter().any(|one| said.contains(one));
         let verified = arguments[0] == "duel" && said.starts_with("no header field");
         let code = if answered || verified { 1 } else { 2 };
-        let done = place.prony(arguments).with(code);
+        let done = place.fails(arguments).with(code);
         assert!(done.stderr.contains(said), "{arguments:?}: {done}");
         assert_eq!(done.stdout, "", "{done}");
     }

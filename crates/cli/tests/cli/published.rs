@@ -135,7 +135,7 @@ fn levels_are_those_that_were_published_where_that_is_asked_for() {
     let place = Place::with_references();
     let plain = EXPERIMENT.replace("published = 'old.toml'\n", "");
     let file = place.experiment("plain", &plain);
-    let done = place.prony(&["run", &file, "--as-published"]).with(2);
+    let done = place.refused(&["run", &file, "--as-published"]);
     assert!(
         done.stderr.contains("no load of plain has as_published"),
         "{done}"

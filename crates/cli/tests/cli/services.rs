@@ -33,6 +33,7 @@ answered = 0
 
 class App(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def do_GET(self):
         global answered
@@ -62,7 +63,7 @@ fn place() -> Place {
     place
 }
 
-// Slow: waits for its turn to load; then starts PostgreSQL six times.
+// Slow: starts PostgreSQL six times.
 #[test]
 fn every_start_has_a_fresh_database_whose_work_is_counted() {
     let place = place();
@@ -130,7 +131,7 @@ fn services_have_a_machine_of_their_own() {
     ] {
         let line = ["duel", "python3 app.py {port}", "python3 app.py {port} x"];
         let line: Vec<&str> = line.into_iter().chain(options.split(' ')).collect();
-        let refused = place.prony(&line).with(2);
+        let refused = place.refused(&line);
         assert!(refused.stderr.contains(why), "{refused}");
     }
 }
@@ -187,6 +188,7 @@ host, port = os.environ["REDIS_URL"].removeprefix("redis://").removesuffix("/0")
 
 class App(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def do_GET(self):
         with socket.create_connection((host, int(port))) as redis:
@@ -204,7 +206,7 @@ class App(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), App).serve_forever()
 "#;
 
-// Slow: waits for its turn to load; then a duel.
+// Slow: a duel of two rounds, and starts of Redis.
 #[test]
 fn redis_begins_with_the_keys_of_a_file() {
     let place = Place::new();
@@ -224,7 +226,7 @@ fn redis_begins_with_the_keys_of_a_file() {
         "--service",
         "redis=wrong.txt",
     ];
-    let failed = place.prony(&line).with(1);
+    let failed = place.fails(&line).with(1);
     let why = "service redis: its seed: ERR unknown command";
     assert!(failed.stderr.contains(why), "{failed}");
 }
@@ -317,7 +319,7 @@ fn what_is_not_right_with_a_service_is_said_in_a_line() {
         "--service",
         "postgres=wrong.sql",
     ];
-    let failed = place.prony(&line).with(1);
+    let failed = place.fails(&line).with(1);
     let why = "service postgres: its seed: line 2: ERROR:  relation \"nothing\" does not exist";
     assert!(failed.stderr.contains(why), "{failed}");
 }

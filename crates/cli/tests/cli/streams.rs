@@ -23,6 +23,8 @@ GAP = float(sys.argv[2])
 SSE = "text/event-stream; charset=utf-8"
 
 class Streams(socketserver.StreamRequestHandler):
+    disable_nagle_algorithm = True
+
     def head(self, status="200 OK", kind=SSE, more="Transfer-Encoding: chunked"):
         lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", more, "", ""]
         self.wfile.write("\r\n".join(lines).encode())
@@ -370,10 +372,10 @@ fn a_duel_and_a_capacity_know_events() {
     let place = Place::new();
     place.file("streams.py", SERVER);
     let side = |gap: &str| format!("python3 streams.py {{port}} {gap}");
-    let (a, b) = (side("0.01"), side("0.02"));
+    let (a, b) = (side("0.005"), side("0.01"));
     let duel = ["duel", &a, &b, "--path", "/done/3", "--stream", "--json"];
     let short = [
-        "--rounds", "2", "-d", "1200ms", "--warmup", "50ms", "-c", "8", "--rate", "60",
+        "--rounds", "2", "-d", "600ms", "--warmup", "50ms", "-c", "8", "--rate", "60",
     ];
     let line = [&duel[..], &short].concat();
     let report = crate::duel::with_common_rate(|| place.prony(&line).with(0).json());

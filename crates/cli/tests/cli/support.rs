@@ -126,19 +126,27 @@ impl Place {
     }
 
     /// Runs the command to its end. What loads as fast as answers come, again and again, waits for its turn: several at
-    /// once share the same two CPUs, see slow servers, and measure each for longer.
+    /// once share the same two CPUs, see slow servers, and measure each for longer. Loads at a rate leave CPUs free.
     pub fn prony(&self, arguments: &[&str]) -> Done {
         static TURN: Mutex<()> = Mutex::new(());
-        let loads = arguments
-            .first()
-            .is_some_and(|verb| ["duel", "capacity", "why", "calibrate"].contains(verb));
+        let loads = !arguments.contains(&"--rate")
+            && arguments
+                .first()
+                .is_some_and(|verb| ["duel", "capacity", "why", "calibrate"].contains(verb));
         let _turn = loads.then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner));
         self.finish(&mut self.command(arguments))
     }
 
-    /// Runs the command, which must refuse its arguments (status 2): it loads nothing, and needs no turn.
+    /// Runs the command, which must fail before it loads (status 1 or 2), and therefore needs no turn.
+    pub fn fails(&self, arguments: &[&str]) -> Done {
+        let done = self.finish(&mut self.command(arguments));
+        assert!(matches!(done.code, Some(1 | 2)), "{arguments:?}: {done}");
+        done
+    }
+
+    /// Runs the command, which must refuse its arguments (status 2).
     pub fn refused(&self, arguments: &[&str]) -> Done {
-        self.finish(&mut self.command(arguments)).with(2)
+        self.fails(arguments).with(2)
     }
 
     /// Runs `sh -c SCRIPT`, in which `$PRONY` is the command, to its end.

@@ -176,13 +176,8 @@ fn what_cannot_work_is_said_before_the_load() {
                 "load" => &["load", "-d", "100ms"],
                 _ => &["duel", options[options.len() - 1]],
             };
-            let done = place.prony(&[sides, options].concat());
-            assert!(
-                matches!(done.code, Some(1 | 2)),
-                "{verb} {options:?}: {done}"
-            );
+            let done = place.fails(&[sides, options].concat());
             assert!(done.stderr.contains(words), "{verb} {options:?}: {done}");
-            assert!(!done.stderr.contains("panicked"), "{done}");
         }
     }
 }

@@ -29,7 +29,7 @@ pub fn anatomy(report: &Value) -> &Value {
     why
 }
 
-// Slow: waits for its turn to load; then a pilot, and 3 rounds of 8 looks on fresh starts.
+// Slow: a pilot, and 3 rounds of 8 looks on fresh starts.
 #[test]
 fn what_a_request_costs_a_server() {
     let place = Place::new();
@@ -230,7 +230,7 @@ fn a_server_that_dies_meanwhile_ends_it() {
 fn a_process_that_cannot_be_meant_is_refused() {
     let place = Place::new();
     let refused = |line: &[&str], said: &str| -> Done {
-        let done = place.prony(line);
+        let done = place.fails(line);
         assert!(done.stderr.contains(said), "{done}");
         done
     };
