@@ -10,7 +10,7 @@ use miette::Result;
 use prony_engine::protocol::mix::Shares;
 use prony_lab::contract::Contract;
 use prony_lab::get::Get;
-use prony_lab::grpc::Rpc;
+use prony_lab::grpc::{Rpc, Schema};
 use prony_lab::requests::ServerFacts;
 use prony_lab::requests::verify::RequestFile;
 use prony_lab::socket::Socket;
@@ -57,6 +57,8 @@ pub struct WorkloadArgs<'a> {
     pub call: Option<&'a str>,
     pub message: Option<&'a str>,
     pub grpc: &'a GrpcArgs,
+    /// Types of messages as a server has described them; None: --proto says them, or nothing does.
+    pub schema: Option<Schema>,
     pub file: Option<&'a Path>,
     pub no_pipelining: bool,
 }
@@ -77,6 +79,7 @@ impl<'a> WorkloadArgs<'a> {
             call: called.call.as_deref(),
             message: called.message.as_deref(),
             grpc: &called.grpc,
+            schema: None,
             file: asked.file.as_deref(),
             no_pipelining: asked.no_pipelining,
         }
@@ -205,7 +208,14 @@ impl<'a> WorkloadArgs<'a> {
                 "a call of gRPC cannot be compared with a request of HTTP or a message over WebSocket"
             ));
         }
-        rpc(self.grpc, self.message, self.request, path).map(Some)
+        rpc(
+            self.grpc,
+            self.schema.as_ref(),
+            self.message,
+            self.request,
+            path,
+        )
+        .map(Some)
     }
 
     /// Messages over WebSocket for all sides: the contract ws-echo where all of them keep it and no option changes the

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub struct GrpcArgs {
     /// .proto file with the method, so that messages are JSON
     ///
-    /// May be repeated.
+    /// May be repeated. Without it, a server that runs already is asked for the types by reflection.
     #[arg(long, value_name = "FILE")]
     pub proto: Vec<PathBuf>,
     /// Folder for the imports of --proto [default: the file's own]
@@ -21,7 +21,7 @@ pub struct GrpcArgs {
     ///
     /// Every response must have it; a stream, as its only message. By default the message of the
     /// first responses, where they agree.
-    #[arg(long, value_name = "JSON", requires = "proto")]
+    #[arg(long, value_name = "JSON")]
     pub expect_message: Option<String>,
     /// Expected number of messages, such as 10 or 1..5
     ///
@@ -37,9 +37,10 @@ pub struct Called {
     /// Call this method, as package.Service/Method
     #[arg(long, value_name = "METHOD", conflicts_with_all = ["path", "contract", "file"])]
     pub call: Option<String>,
-    /// Message to send, as JSON with --proto, or @FILE [default: empty]
+    /// Message to send, as JSON or @FILE [default: empty]
     ///
-    /// Without --proto, @FILE has the encoded message.
+    /// Without --proto, @FILE has the encoded message, and @FILE.json JSON. A method that takes a
+    /// stream gets several, one after the other.
     #[arg(long, value_name = "JSON")]
     pub message: Option<String>,
     #[command(flatten)]

@@ -88,7 +88,7 @@ pub struct LoadArgs {
         long,
         value_name = "FILE",
         conflicts_with_all = ["method", "headers", "body", "expect_status", "expect_body"],
-        help_heading = "RequestArgs"
+        help_heading = "Request"
     )]
     pub file: Option<PathBuf>,
     /// Replay an access log, at its own times
@@ -100,16 +100,16 @@ pub struct LoadArgs {
         long,
         value_name = "LOG",
         conflicts_with_all = ["rate", "requests", "arrival", "random_shares", "method", "body", "expect_status", "expect_body"],
-        help_heading = "RequestArgs"
+        help_heading = "Request"
     )]
     pub replay: Option<PathBuf>,
     /// Replay speed (2 = twice as fast)
-    #[arg(long, value_name = "N", default_value = "1", value_parser = times, requires = "replay", help_heading = "RequestArgs")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = times, requires = "replay", help_heading = "Request")]
     pub speed: f64,
     /// Pick requests of --file at random, by weight
     ///
     /// Otherwise the shares are exact in any 1,000 requests of a thread.
-    #[arg(long, requires = "file", help_heading = "RequestArgs")]
+    #[arg(long, requires = "file", help_heading = "Request")]
     pub random_shares: bool,
     /// Skip verification before and after the load
     ///
@@ -117,15 +117,15 @@ pub struct LoadArgs {
     /// not load a server that never responds as expected. With grpc://, prony looks at responses
     /// before the load. Rows that are sent only once are not verified, nor a server that this
     /// machine cannot reach (--client-host).
-    #[arg(long, help_heading = "RequestArgs")]
+    #[arg(long, help_heading = "Request")]
     pub no_verify: bool,
     #[command(flatten)]
     pub request: RequestArgs,
     /// Message of tcp:// or grpc://, or @FILE [default: hello\n]
     ///
-    /// tcp:// expects it back; \n, \r, \t and \\ are escapes. With grpc:// and --proto, the message
-    /// of a call as JSON [default: empty].
-    #[arg(long, value_name = "TEXT", help_heading = "RequestArgs")]
+    /// tcp:// expects it back; \n, \r, \t and \\ are escapes. With grpc://, the message of a call
+    /// as JSON [default: empty]; several, one after the other, for a method that takes a stream.
+    #[arg(long, value_name = "TEXT", help_heading = "Request")]
     pub message: Option<String>,
     /// Connect to this unix socket
     ///
@@ -135,7 +135,7 @@ pub struct LoadArgs {
         alias = "unix-socket",
         value_name = "PATH",
         conflicts_with_all = ["client_host", "resolve", "connect_to", "interface"],
-        help_heading = "RequestArgs"
+        help_heading = "Request"
     )]
     pub unix: Option<PathBuf>,
     /// Timeout of a response
@@ -177,7 +177,7 @@ pub struct LoadArgs {
     pub grpc: GrpcArgs,
     /// Print the first response of a call before the load
     ///
-    /// With --proto as JSON.
+    /// As JSON where the types of its messages are known.
     #[arg(long, help_heading = "gRPC")]
     pub show_answer: bool,
     #[command(flatten)]

@@ -207,7 +207,7 @@ fn explain(failure: &Failure) -> miette::Report {
 
 fn settle(args: &LoadArgs, fleet: Option<&Fleet>) -> Result<Settled> {
     let address = target::parse(&args.url)?;
-    let asked = asked::of(args);
+    let mut asked = asked::of(args);
     let options = ProtocolOptions {
         tls: &args.tls,
         protocol: &args.protocol,
@@ -222,6 +222,13 @@ fn settle(args: &LoadArgs, fleet: Option<&Fleet>) -> Result<Settled> {
     if endpoint.http2.is_some() {
         args.shape.not_pipelined()?;
     }
+    let reach = Reach {
+        timeout: args.timeout.0,
+        fleet,
+        unix: args.unix.as_deref(),
+    };
+    let url = (args.url.as_str(), &address);
+    asked.schema = crate::grpc::reflected(&asked, url, &endpoint, &options, &reach)?;
     let workload = asked::workload(args, &asked, &address)?;
     let load = options.messages(shape::load(args)?, &workload)?;
     let load = of_sessions(load, &workload, endpoint.http2.is_some())?;
@@ -247,12 +254,6 @@ fn settle(args: &LoadArgs, fleet: Option<&Fleet>) -> Result<Settled> {
     }
     let sources = args.origin.sources(&args.from.client_host)?;
     let upgrade = crate::ws::upgrade(&workload, &address.authority)?;
-    let reach = Reach {
-        timeout: args.timeout.0,
-        fleet,
-        unix: args.unix.as_deref(),
-    };
-    let url = (args.url.as_str(), &address);
     let running = running::server(url, &endpoint, &options, upgrade.as_ref(), &reach)?;
     let (target, tls) = (running.target.clone(), running.tls.as_deref().cloned());
     let passage = Passage::of(&running).into_diagnostic()?;

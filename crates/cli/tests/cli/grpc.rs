@@ -1,6 +1,7 @@
 //! gRPC on the command line. What is said on a connection is tested in the engine, and calls before a load in the lab.
 
 use crate::support::Place;
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
@@ -16,8 +17,45 @@ fn field(name: &str, value: &str) -> Vec<u8> {
     [vec![0], text(name), text(value)].concat()
 }
 
-/// Answers every call with two messages if it is one of Count, else with one: `text` is `hello`, `number` 7.
+/// A field with bytes, fewer than 128.
+fn bytes(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(bytes.len()).expect("few bytes");
+    assert!(length < 0x80, "{bytes:?}");
+    [&[number << 3 | 2, length], bytes].concat()
+}
+
+/// The answer of gRPC's reflection to who asks for `hello.Greeter`: a file descriptor, in pieces that a field holds.
+fn described() -> Vec<u8> {
+    let kind = |name: &str, field: &str| {
+        // An optional text.
+        let number_and_type = [0x18, 1, 0x20, 1, 0x28, 9];
+        let field = [&bytes(1, field.as_bytes())[..], &number_and_type].concat();
+        bytes(4, &[bytes(1, name.as_bytes()), bytes(2, &field)].concat())
+    };
+    let (input, output) = (bytes(2, b".hello.Name"), bytes(3, b".hello.Greeting"));
+    // Streams in both directions.
+    let chat = [bytes(1, b"Chat"), input, output, vec![0x28, 1, 0x30, 1]].concat();
+    let service = [bytes(1, b"Greeter"), bytes(2, &chat)].concat();
+    let file = [
+        bytes(1, b"hello.proto"),
+        bytes(2, b"hello"),
+        kind("Name", "name"),
+        kind("Greeting", "text"),
+        bytes(6, &service),
+        bytes(12, b"proto3"),
+    ]
+    .concat();
+    let long = |number: u8, of: &[u8]| {
+        let varint = [of.len() as u8 & 0x7f | 0x80, (of.len() >> 7) as u8];
+        [&[number << 3 | 2], &varint[..], of].concat()
+    };
+    long(4, &long(1, &file))
+}
+
+/// Answers every call with as many messages as it has, and with two if the last name is `two`: `text` is `hello`, `number`
+/// 7. Whoever asks for a description of the service gets one.
 fn serve(mut client: TcpStream) -> std::io::Result<()> {
+    let mut calls: HashMap<[u8; 4], Vec<u8>> = HashMap::new();
     client.read_exact(&mut [0; 24])?;
     client.write_all(&frame(4, 0, [0; 4], &[]))?;
     let head = [
@@ -31,15 +69,32 @@ fn serve(mut client: TcpStream) -> std::io::Result<()> {
         let length = usize::from(header[1]) << 8 | usize::from(header[2]);
         let mut payload = vec![0; length];
         client.read_exact(&mut payload)?;
+        if header[3] != 0 {
+            continue;
+        }
+        let stream: [u8; 4] = header[5..].try_into().expect("four bytes");
+        let call = calls.entry(stream).or_default();
+        call.extend(payload);
         // DATA that ends its stream: a call has come whole.
-        if header[3] == 0 && header[4] & 1 == 1 {
-            let stream: [u8; 4] = header[5..].try_into().expect("four bytes");
+        if header[4] & 1 == 1 {
+            let call = calls.remove(&stream).expect("a call");
+            let mut messages = 0;
+            let mut rest = &call[..];
+            while let [0, 0, 0, 0, length, after @ ..] = rest {
+                (messages, rest) = (messages + 1, &after[usize::from(*length)..]);
+            }
             let message = b"\0\0\0\0\x09\x0a\x05hello\x10\x07";
-            // Calls of Count are made with the name `two`.
-            let times = if payload.ends_with(b"two") { 2 } else { 1 };
+            let answer = match rest.is_empty() && call.ends_with(&bytes(4, b"hello.Greeter")) {
+                true => {
+                    let described = described();
+                    [&[0, 0, 0, 0, described.len() as u8], &described[..]].concat()
+                }
+                false if call.ends_with(b"two") => message.repeat(2),
+                false => message.repeat(messages),
+            };
             let all = [
                 frame(1, 4, stream, &head),
-                frame(0, 0, stream, &message.repeat(times)),
+                frame(0, 0, stream, &answer),
                 frame(1, 5, stream, &field("grpc-status", "0")),
             ];
             client.write_all(&all.concat())?;
@@ -189,6 +244,44 @@ message Greeting { string text = 1; int64 number = 2; }
     }
 
     #[test]
+    fn types_are_those_that_the_server_describes() {
+        let it = world();
+        let url = it.url("Chat");
+        let load = ["load", "-n", "50", "-c", "1", "--json"];
+        let three = r#"{"name": "a"} {"name": "b"} {"name": "c"}"#;
+        for more in [&[][..], &["--expect-message", r#"{"text": "hello"}"#]] {
+            let all = [
+                &load[..],
+                &["--message", three, "--expect-messages", "3", &url],
+            ]
+            .concat();
+            let done = it.place.prony(&[&all[..], more].concat());
+            if more.is_empty() {
+                let seen = done.with(0).json();
+                assert_eq!(seen["grpc"]["messages"], 150, "{seen:#}");
+                continue;
+            }
+            // Three messages are another answer than one.
+            let said = done.with(1);
+            assert!(said.stderr.contains("answered with"), "{said}");
+        }
+        let wrong = ["--message", r#"{"nam": "a"}"#, &url];
+        let said = it.place.refused(&[&load[..], &wrong].concat());
+        assert!(said.stderr.contains("not a hello.Name as JSON"), "{said}");
+        let unknown = ["--message", "{}", &it.url("Greet")];
+        let said = it.place.prony(&[&load[..], &unknown].concat()).with(1);
+        assert!(
+            said.stderr.contains("has no method hello.Greeter/Greet"),
+            "{said}"
+        );
+        let started = ["--call", "hello.Greeter/Chat", "--message", "{}"];
+        let said = it
+            .place
+            .refused(&[&["duel", "a {port}", "b {port}"][..], &started].concat());
+        assert!(said.stderr.contains("needs the .proto file"), "{said}");
+    }
+
+    #[test]
     fn streams_are_counted_by_message() {
         let it = world();
         let proto = proto(&it);
@@ -230,7 +323,7 @@ message Greeting { string text = 1; int64 number = 2; }
             client.read_exact(&mut [0; 24])
         });
         let http1 = format!("grpc://127.0.0.1:{http1}/hello.Greeter/Greet");
-        let cases: [(&[&str], &[&str]); 10] = [
+        let cases: [(&[&str], &[&str]); 11] = [
             (
                 &["--proto", proto, &other],
                 &[
@@ -239,8 +332,12 @@ message Greeting { string text = 1; int64 number = 2; }
                 ],
             ),
             (
-                &["--message", "{}", &url],
-                &["--message is JSON, which needs the .proto file"],
+                &["--message", "{}", &bare],
+                &["is not a method: expected package.Service/Method"],
+            ),
+            (
+                &["--message", "{}", &http1],
+                &["the server speaks HTTP/1.1, not HTTP/2"],
             ),
             (
                 &["--proto", proto, "--message", r#"{"nam": 1}"#, &url],
@@ -279,7 +376,6 @@ message Greeting { string text = 1; int64 number = 2; }
             // What the server speaks is no mistake in the command line, nor is a file that is not there.
             let found = [
                 "server speaks",
-                "takes a stream",
                 "cannot read",
                 "has no method",
                 "answered with",

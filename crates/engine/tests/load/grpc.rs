@@ -17,7 +17,7 @@ fn dialogue(expect: GrpcExpect) -> Dialogue {
     let call = Call {
         path: "/test.Greeter/Greet".into(),
         metadata: vec![("x-token".into(), "abc".into())],
-        message: b"\x0a\x05world".to_vec(),
+        messages: vec![b"\x0a\x05world".to_vec()],
     };
     Dialogue::Grpc(Box::new(StreamedRequests {
         exchanges: vec![call.exchange("h:1", false, expect).unwrap()],

@@ -1,5 +1,6 @@
 //! Calls over the crate `h2`: by another implementation of HTTP/2 and of gRPC's framing than the one that loads.
 
+use crate::relay::Relay;
 use bytes::Bytes;
 use h2::client::{self, SendRequest};
 use h2::{RecvStream, SendStream};
@@ -7,6 +8,7 @@ use http::{HeaderMap, Request};
 use percent_encoding::percent_decode;
 use prony_engine::Target;
 use prony_engine::protocol::grpc::{GrpcStatus, shown};
+use prony_engine::protocol::tls::TlsOptions;
 use std::fmt::Display;
 use std::future::Future;
 use std::time::Duration;
@@ -92,10 +94,15 @@ pub(crate) struct GrpcRequest {
 impl GrpcRequest {
     /// A message in one piece.
     pub fn message(path: &str, metadata: &[(String, String)], message: &[u8]) -> Self {
+        Self::messages(path, metadata, &[message.to_vec()])
+    }
+
+    /// Several messages, each in one piece.
+    pub fn messages(path: &str, metadata: &[(String, String)], messages: &[Vec<u8>]) -> Self {
         Self {
             path: path.to_owned(),
             metadata: metadata.to_vec(),
-            body: vec![framed(message).into()],
+            body: messages.iter().map(|one| framed(one).into()).collect(),
         }
     }
 }
@@ -114,6 +121,8 @@ pub(crate) fn framed(message: &[u8]) -> Vec<u8> {
 pub(crate) struct Client {
     runtime: Runtime,
     line: Channel,
+    /// To a server with TLS, as long as it is spoken to.
+    _relay: Option<Relay>,
 }
 
 /// Parts of a connection that a call needs.
@@ -126,6 +135,24 @@ struct Channel {
 }
 
 impl Client {
+    /// To a server, over TLS or not. The crate `h2` speaks without TLS; a relay speaks TLS with the server.
+    pub fn reach(
+        target: &Target,
+        tls: Option<&TlsOptions>,
+        authority: &str,
+        silence: Duration,
+    ) -> Result<Self, String> {
+        let (Some(options), Target::Tcp(addr)) = (tls, target) else {
+            return Self::connect(target, authority, tls.is_some(), silence);
+        };
+        let relay = Relay::to(*addr, options).map_err(|error| error.to_string())?;
+        let client = Self::connect(&Target::Tcp(relay.addr()), authority, true, silence)?;
+        Ok(Self {
+            _relay: Some(relay),
+            ..client
+        })
+    }
+
     /// To a server that listens without TLS; `secure` says that it is called as one with TLS is. Nothing is waited for
     /// longer than `silence` without something coming.
     pub fn connect(
@@ -161,6 +188,7 @@ impl Client {
                 secure,
                 silence,
             },
+            _relay: None,
         })
     }
 

@@ -7,12 +7,15 @@
 //! | `options` | `.proto` files whose imports only bring options |
 //! | `output` | the kind of the messages of answers |
 //! | `rpc` | a call that a user gives, and what is known of its answer |
+//! | `reflection` | types that a server describes itself |
 //! | `schema` | `.proto` files: methods, and messages as JSON |
 
 pub(crate) mod client;
 #[cfg(feature = "proto")]
 mod options;
 mod output;
+#[cfg(feature = "proto")]
+mod reflection;
 mod rpc;
 #[cfg(feature = "proto")]
 mod schema;

@@ -4,7 +4,6 @@
 use super::client::{Client, GrpcAnswer, GrpcRequest};
 use super::output::AnswerType;
 use crate::contract::SILENCE_LIMIT;
-use crate::relay::Relay;
 use crate::workload::Endpoint;
 use prony_engine::protocol::grpc::{Call, GrpcExpect, GrpcStatus, shown};
 use prony_engine::protocol::h2::WINDOW;
@@ -36,17 +35,6 @@ pub struct Rpc {
     pub limits: Limits,
 }
 
-/// Where a call goes.
-#[derive(Debug, Clone, Copy)]
-pub struct CallTarget<'a> {
-    /// Without TLS.
-    pub target: &'a Target,
-    /// Name by which calls address the server (`:authority`).
-    pub authority: &'a str,
-    /// The server is loaded over TLS.
-    pub secure: bool,
-}
-
 /// Observations of a server before a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallProbe {
@@ -68,30 +56,12 @@ impl Rpc {
         authority: &str,
         silence: Duration,
     ) -> Result<CallProbe, String> {
-        // The crate `h2` speaks without TLS; a relay speaks TLS with the server.
-        let relay = match (tls, target) {
-            (Some(options), Target::Tcp(addr)) => {
-                Some(Relay::to(*addr, options).map_err(|error| error.to_string())?)
-            }
-            _ => None,
-        };
-        let plain = relay
-            .as_ref()
-            .map_or_else(|| target.clone(), |relay| Target::Tcp(relay.addr()));
-        self.looked(
-            &CallTarget {
-                target: &plain,
-                authority,
-                secure: tls.is_some(),
-            },
-            silence,
-        )
+        self.looked(&Client::reach(target, tls, authority, silence)?)
     }
 
-    fn looked(&self, place: &CallTarget<'_>, silence: Duration) -> Result<CallProbe, String> {
+    fn looked(&self, client: &Client) -> Result<CallProbe, String> {
         let path = &self.call.path;
-        let client = Client::connect(place.target, place.authority, place.secure, silence)?;
-        let sent = GrpcRequest::message(path, &self.call.metadata, &self.call.message);
+        let sent = GrpcRequest::messages(path, &self.call.metadata, &self.call.messages);
         let mut answers = Vec::with_capacity(SAMPLES);
         for _ in 0..SAMPLES {
             let answer = client
@@ -200,12 +170,9 @@ impl Rpc {
     /// # Errors
     /// When it does not answer, or wrongly, in words.
     pub fn dialogue(&self, addr: SocketAddr, endpoint: &Endpoint<'_>) -> Result<Dialogue, String> {
-        let place = CallTarget {
-            target: &Target::Tcp(addr),
-            authority: endpoint.authority,
-            secure: endpoint.tls,
-        };
-        let seen = self.looked(&place, SILENCE_LIMIT)?;
+        let (authority, secure) = (endpoint.authority, endpoint.tls);
+        let client = Client::connect(&Target::Tcp(addr), authority, secure, SILENCE_LIMIT)?;
+        let seen = self.looked(&client)?;
         self.expecting(seen.expect, endpoint)
     }
 

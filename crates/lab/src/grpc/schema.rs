@@ -3,16 +3,18 @@
 use super::output::AnswerType;
 use miette::{Report, Result, miette};
 use prost::Message;
+use prost_reflect::prost_types::FileDescriptorSet;
 use prost_reflect::{
     DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor, ServiceDescriptor,
 };
+use serde_json::value::RawValue;
 use std::path::{Path, PathBuf};
 use strsim::jaro_winkler;
 
 /// Methods that are listed in an error.
 const LISTED: usize = 20;
 
-/// Content of some `.proto` files.
+/// Services and their messages, as some `.proto` files or a server describes them.
 #[derive(Debug, Clone)]
 pub struct Schema {
     pool: DescriptorPool,
@@ -55,8 +57,13 @@ impl Schema {
             }
             super::options::compile(files, &folders).map_err(|_| Report::new(Missing(error)))
         })?;
+        Self::described(set, names).map_err(|error| miette!("{error}"))
+    }
+
+    /// The services of descriptors, which stand in any order; `names` says where they are from.
+    pub(super) fn described(set: FileDescriptorSet, names: String) -> Result<Self, String> {
         let pool =
-            DescriptorPool::from_file_descriptor_set(set).map_err(|error| miette!("{error}"))?;
+            DescriptorPool::from_file_descriptor_set(set).map_err(|error| error.to_string())?;
         Ok(Self { pool, names })
     }
 
@@ -141,12 +148,23 @@ impl Method {
         self.it.is_server_streaming()
     }
 
-    /// A message for it, written as JSON.
+    /// Messages for it, written as JSON: one, or where it takes a stream, any number, one after the other.
     ///
     /// # Errors
-    /// Where the text is not such a message.
-    pub fn input(&self, json: &str) -> Result<Vec<u8>, String> {
-        parse(self.it.input(), json)
+    /// Where the text is something else.
+    pub fn input(&self, json: &str) -> Result<Vec<Vec<u8>>, String> {
+        if !self.takes_stream() {
+            return Ok(vec![parse(self.it.input(), json)?]);
+        }
+        let messages = serde_json::Deserializer::from_str(json).into_iter::<Box<RawValue>>();
+        messages
+            .map(|one| {
+                parse(
+                    self.it.input(),
+                    one.map_err(|error| error.to_string())?.get(),
+                )
+            })
+            .collect()
     }
 
     /// A message of its answers, written as JSON.

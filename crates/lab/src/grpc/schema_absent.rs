@@ -3,8 +3,11 @@
 
 use super::output::AnswerType;
 use miette::{Result, miette};
+use prony_engine::Target;
+use prony_engine::protocol::tls::TlsOptions;
 use std::convert::Infallible;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// There is none.
 #[derive(Debug, Clone)]
@@ -25,6 +28,20 @@ impl Schema {
                 without --proto, --message @FILE has the encoded message",
             "this prony was built without `proto`, which reads .proto files"
         ))
+    }
+
+    /// Asks nothing.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn of_server(
+        _server: (&Target, Option<&TlsOptions>),
+        _authority: &str,
+        _path: &str,
+        _metadata: &[(String, String)],
+        _silence: Duration,
+    ) -> Result<Self, String> {
+        Err(UNREAD.to_owned())
     }
 
     /// There is none.
@@ -53,7 +70,7 @@ impl Method {
     ///
     /// # Errors
     /// Never.
-    pub fn input(&self, _json: &str) -> Result<Vec<u8>, String> {
+    pub fn input(&self, _json: &str) -> Result<Vec<Vec<u8>>, String> {
         match self.0 {}
     }
 

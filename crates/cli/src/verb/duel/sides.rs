@@ -17,6 +17,7 @@ use prony_lab::builder::{BuildError, Builder, Built};
 use prony_lab::catalog::{Catalog, Server};
 use prony_lab::contract::Contract;
 use prony_lab::duel::LoadSpec;
+use prony_lab::grpc::Schema;
 use prony_lab::host::Host;
 use prony_lab::manifest::on_path;
 use prony_lab::placement::Placement;
@@ -104,7 +105,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             "--build builds revisions or folders, and there are none"
         ));
     }
-    let asked = WorkloadArgs::of(
+    let mut asked = WorkloadArgs::of(
         (args.contract, args.path.as_deref()),
         (&args.request, &args.called, &args.asked),
         (&args.messages, args.protocol.is_ws()),
@@ -133,6 +134,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         false => vec![Hint::None],
     };
     // Known before anything is built.
+    asked.schema = reflected(&asked, &args.sides, &protocol_options)?;
     let workload = asked.workload(&hints)?;
     let mut worktrees = Vec::new();
     let mut sides = match &args.run {
@@ -239,13 +241,15 @@ pub struct One<'a> {
 /// The server as the only side.
 pub fn one(
     places: &Places,
-    args: One<'_>,
+    mut args: One<'_>,
     elsewhere: Option<&Elsewhere>,
 ) -> Result<(Side, LoadSpec)> {
     args.protocol_options.fit(&[args.server.to_owned()])?;
     args.around.fit(&[args.server.to_owned()])?;
     args.limited.fit(&[args.server.to_owned()])?;
     let catalog = places.catalog()?;
+    let words = [args.server.to_owned()];
+    args.asked.schema = reflected(&args.asked, &words, &args.protocol_options)?;
     let workload = args.asked.workload(&[hint(args.server, &catalog)?])?;
     let site = Site::of(places, elsewhere)?;
     let word = (0, args.server);
@@ -384,6 +388,22 @@ fn hint(word: &str, catalog: &Catalog) -> Result<Hint> {
         Ok(server) => Hint::Contracts(server.manifest.contracts.clone()),
         Err(_) => Hint::None,
     })
+}
+
+/// Types of messages as the first server that runs already describes them, where they are needed.
+fn reflected(
+    asked: &WorkloadArgs<'_>,
+    sides: &[String],
+    options: &ProtocolOptions<'_>,
+) -> Result<Option<Schema>> {
+    let Some((place, word)) = sides.iter().enumerate().find(|(_, word)| is_url(word)) else {
+        return Ok(None);
+    };
+    let address = target::parse(word)?;
+    let proxy = running::proxy(&address, options, false)?;
+    let endpoint = running::endpoint(place, &address, options, proxy.as_ref());
+    let reach = Reach::from_here(PATIENCE);
+    crate::grpc::reflected(asked, (word, &address), &endpoint, options, &reach)
 }
 
 fn side(

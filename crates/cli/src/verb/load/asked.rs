@@ -23,6 +23,7 @@ pub fn of(args: &LoadArgs) -> WorkloadArgs<'_> {
         call: None,
         message: args.message.as_deref(),
         grpc: &args.grpc,
+        schema: None,
         file: None,
         no_pipelining: true,
     }

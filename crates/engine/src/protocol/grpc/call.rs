@@ -11,8 +11,9 @@ pub struct Call {
     pub path: String,
     /// Names and values; those of names that end with `-bin` are in base64.
     pub metadata: Vec<(String, String)>,
-    /// The message as the method's encoding has it.
-    pub message: Vec<u8>,
+    /// The messages as the method's encoding has them, sent one after the other as soon as the call begins: one, or any
+    /// number for a method that takes a stream.
+    pub messages: Vec<Vec<u8>>,
 }
 
 /// Metadata that a call cannot have.
@@ -58,7 +59,7 @@ impl Call {
         Ok(HttpRequest {
             method: "POST".into(),
             headers,
-            body: framed(&self.message),
+            body: self.messages.iter().flat_map(|one| framed(one)).collect(),
             ..HttpRequest::get(authority, self.path.as_str())
         })
     }

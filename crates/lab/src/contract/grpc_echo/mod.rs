@@ -156,7 +156,7 @@ pub(super) fn dialogue(visit: &mut Visit<'_>) -> Dialogue {
         let call = Call {
             path: ECHO.to_owned(),
             metadata: Vec::new(),
-            message,
+            messages: vec![message],
         };
         let exchange = call.exchange(&authority, false, expect);
         exchange.expect("a call without metadata")

@@ -24,7 +24,7 @@ fn rpc(method: &str, json: &str) -> Rpc {
         call: Call {
             path,
             metadata: vec![("x-token".into(), "abc".into())],
-            message: method.input(json).unwrap(),
+            messages: method.input(json).unwrap(),
         },
         expect: GrpcExpect {
             streaming: method.streams(),
@@ -44,7 +44,10 @@ fn a_constant_answer_is_expected_from_then_on() {
     let addr = serve(|_, call| honest(call));
     let rpc = rpc("Echo", r#"{"text": "hello", "number": "-1"}"#);
     let seen = look(&rpc, addr).unwrap();
-    assert_eq!(seen.expect.content, Expect::body(rpc.call.message.clone()));
+    assert_eq!(
+        seen.expect.content,
+        Expect::body(rpc.call.messages[0].clone())
+    );
     let shown = rpc.show(&seen.first.messages[0]);
     assert_eq!(shown, r#"{"text":"hello","number":"-1"}"#);
 }
@@ -71,7 +74,7 @@ fn a_message_is_the_same_in_another_order_of_its_fields() {
         let rpc = rpc("Echo", json);
         Rpc {
             expect: GrpcExpect {
-                content: Expect::body(rpc.call.message.clone()),
+                content: Expect::body(rpc.call.messages[0].clone()),
                 ..GrpcExpect::default()
             },
             ..rpc
@@ -205,5 +208,5 @@ fn imports_are_found_in_the_folders_that_are_said() {
     assert!(Schema::read(std::slice::from_ref(&file), &[]).is_err());
     let schema = Schema::read(&[file], &[folder.path().to_owned()]).unwrap();
     let method = schema.method("/S/M").unwrap();
-    assert_eq!(method.input(r#"{"n": 3}"#).unwrap(), [8, 3]);
+    assert_eq!(method.input(r#"{"n": 3}"#).unwrap(), [[8, 3]]);
 }

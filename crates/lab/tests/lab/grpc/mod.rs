@@ -5,6 +5,7 @@
 
 mod calls;
 mod cheats;
+mod reflection;
 mod server;
 
 use prony_lab::contract::GRPC_ECHO;
