@@ -1,4 +1,4 @@
-// An HTTP server on net/http that keeps one of three contracts.
+// An HTTP server on net/http that keeps one of four contracts.
 package main
 
 import (
@@ -16,6 +16,8 @@ func handler(contract, upstream string) http.HandlerFunc {
 		return echo
 	case "fibonacci":
 		return fibonacci
+	case "sse":
+		return events
 	case "weather":
 		return weather(upstream)
 	}
@@ -35,7 +37,7 @@ func main() {
 	args := os.Args[1:]
 	answer := handler(at(args, 0), at(args, 6))
 	if len(args) < 3 || answer == nil {
-		log.Fatal("usage: server http-echo|fibonacci|weather HOST PORT [plain|tls|h2 [CERT KEY [UPSTREAM]]]")
+		log.Fatal("usage: server http-echo|fibonacci|sse|weather HOST PORT [plain|tls|h2 [CERT KEY [UPSTREAM]]]")
 	}
 	over := "plain"
 	if len(args) > 3 {

@@ -296,6 +296,7 @@ mod tests {
             (Contract::Http, 2),
             (Contract::Techempower, 5),
             (Contract::Arena, 3),
+            (Contract::Sse, 4),
             (Contract::WsEcho, 10),
         ] {
             assert!(catalog.of(contract).count() >= least, "{contract}");

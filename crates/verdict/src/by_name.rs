@@ -48,7 +48,7 @@ pub struct NamedSide {
     pub figures: Vec<Figure>,
 }
 
-/// Returns a report on each name. The 5% of error are shared among all names, quantities and sides.
+/// Returns a report on each of several names; a single one has the results of the whole. The 5% of error are shared among all names, quantities and sides.
 ///
 /// # Errors
 /// When there are more rounds than were planned.
@@ -58,8 +58,8 @@ pub(crate) fn reports(
     plan: &Plan,
     terms: &Terms,
 ) -> Result<Vec<NamedReport>, StatsError> {
-    // A plan takes milliseconds for each round.
-    if all.is_empty() {
+    // Also because a plan takes milliseconds for each round.
+    if all.len() < 2 {
         return Ok(Vec::new());
     }
     let comparisons = all.len() * QUANTITIES.len() * names.len().saturating_sub(1);
@@ -192,8 +192,16 @@ mod tests {
     }
 
     #[test]
+    fn a_single_name_has_the_results_of_the_whole() {
+        let (names, terms) = (["a".to_owned(), "b".to_owned()], terms());
+        let plan = crate::duel::plan(&terms, 2).unwrap();
+        let all = [named("only", 2)];
+        assert_eq!(reports(&all, &names, &plan, &terms).unwrap(), []);
+    }
+
+    #[test]
     fn more_names_and_more_sides_share_the_same_error() {
-        assert!(half(1, 2) < half(4, 2));
+        assert!(half(2, 2) < half(4, 2));
         assert!(half(4, 2) < half(4, 3));
     }
 }

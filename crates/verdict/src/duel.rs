@@ -100,11 +100,17 @@ pub fn compare(
     bands: &Bands,
 ) -> Result<Vec<Comparison>, StatsError> {
     let mut shown = quantities.to_vec();
-    let p99 = quantities.iter().position(|it| *it == Quantity::P99);
-    if let Some(at) = p99.filter(|_| in_parts(rounds)) {
-        shown.splice(at + 1..at + 1, Quantity::FIRST_BYTES);
+    // Rounds of few requests have no p99, but first bytes and events.
+    let times = |it: &Quantity| matches!(it, Quantity::P50 | Quantity::P99);
+    if let Some(last) = quantities
+        .iter()
+        .rposition(times)
+        .filter(|_| in_parts(rounds))
+    {
+        shown.splice(last + 1..last + 1, Quantity::FIRST_BYTES);
     }
-    if p99.is_some() {
+    let asked = |one| quantities.contains(&one);
+    if asked(Quantity::P99) || (asked(Quantity::P50) && asked(Quantity::Throughput)) {
         shown.extend(Quantity::STREAMS);
     }
     if quantities.contains(&Quantity::Cpu) {
@@ -189,6 +195,31 @@ mod tests {
         assert_eq!(common_rate([50_000.0, 24_600.0]), Some(12_000.0));
         assert_eq!(common_rate([1.5]), None);
         assert_eq!(common_rate([]), None);
+    }
+
+    #[test]
+    fn events_are_compared_also_where_rounds_have_no_p99() {
+        let names = ["a".to_owned(), "b".to_owned()];
+        let values = |events: f64| Values {
+            throughput: Some(1_000.0),
+            p50: Some(1e6),
+            events: Some(events),
+            ..Values::default()
+        };
+        let rounds: Vec<Vec<Values>> = (0..5)
+            .map(|nth| vec![values(1e4 + f64::from(nth)), values(2e4 - f64::from(nth))])
+            .collect();
+        let bands = Bands::all(0.01);
+        let compared = |quantities: &[Quantity]| -> Vec<Quantity> {
+            let plan = Plan::up_to(5).unwrap();
+            let all = compare(&names, quantities, &rounds, &plan, &bands).unwrap();
+            all.iter().map(|one| one.quantity).collect()
+        };
+        let (throughput, p50) = (Quantity::Throughput, Quantity::P50);
+        let all = compared(&[throughput, p50]);
+        assert_eq!(all, [throughput, p50, Quantity::Events]);
+        // Only what was asked for.
+        assert_eq!(compared(&[p50]), [p50]);
     }
 
     #[test]

@@ -1,4 +1,7 @@
-//! axum on tokio, answering "<path> at <date>" over HTTP/1.1 or HTTP/2, with TLS or without.
+//! axum on tokio, over HTTP/1.1 or HTTP/2, with TLS or without. As http-echo it answers "<path> at <date>", as sse with
+//! events.
+
+mod sse;
 
 use std::future::IntoFuture;
 use std::net::{IpAddr, SocketAddr};
@@ -22,15 +25,21 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::TlsAcceptor;
 
 fn main() -> ExitCode {
-    let args: Vec<String> = env::args().skip(1).collect();
+    let mut args = env::args().skip(1);
+    let app = match args.next().as_deref() {
+        // Every path is the fallback's: a route with a wildcard would not match "/".
+        Some("http-echo") => Router::new().fallback(get(echo)),
+        Some("sse") => Router::new().route("/events/{n}/{gap}/{word}", get(sse::events)),
+        _ => return usage(),
+    };
+    let args: Vec<String> = args.collect();
     let host = args.first().and_then(|host| host.parse::<IpAddr>().ok());
     let port = args.get(1).and_then(|port| port.parse::<u16>().ok());
     let workers = args
         .get(2)
         .map_or(Some(1), |workers| workers.parse::<usize>().ok());
     let (Some(host), Some(port), Some(workers @ 1..)) = (host, port, workers) else {
-        eprintln!("usage: rust-axum HOST PORT [WORKERS [plain|tls|h2c|h2 [CERT KEY]]]");
-        return ExitCode::from(2);
+        return usage();
     };
     let addr = SocketAddr::new(host, port);
     let over = args.get(3).map_or("plain", String::as_str);
@@ -42,13 +51,18 @@ fn main() -> ExitCode {
         http2: over.starts_with("h2"),
         tls,
     });
-    match spoken.and_then(|spoken| run(addr, workers, spoken)) {
+    match spoken.and_then(|spoken| run(addr, workers, app, spoken)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("cannot serve on {addr}: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("usage: rust-axum http-echo|sse HOST PORT [WORKERS [plain|tls|h2c|h2 [CERT KEY]]]");
+    ExitCode::from(2)
 }
 
 /// Protocols of the server's connections.
@@ -72,7 +86,7 @@ fn acceptor(cert: &str, key: &str, http2: bool) -> io::Result<TlsAcceptor> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-fn run(addr: SocketAddr, workers: usize, spoken: Spoken) -> io::Result<()> {
+fn run(addr: SocketAddr, workers: usize, app: Router, spoken: Spoken) -> io::Result<()> {
     // One worker needs none of the machinery that steals tasks between threads.
     let mut runtime = match workers {
         1 => Builder::new_current_thread(),
@@ -81,8 +95,6 @@ fn run(addr: SocketAddr, workers: usize, spoken: Spoken) -> io::Result<()> {
     let runtime = runtime.worker_threads(workers).enable_all().build()?;
     runtime.block_on(async {
         let listener = listen(addr)?;
-        // Every path is the fallback's: a route with a wildcard would not match "/".
-        let app = Router::new().fallback(get(echo));
         // A task of its own, because the future given to block_on runs on the main thread:
         // each connection would have to be handed over from there to a worker.
         if spoken.http2 || spoken.tls.is_some() {

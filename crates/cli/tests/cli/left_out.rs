@@ -46,7 +46,7 @@ fn without_view() {
     refused(&place, &["view"], "view");
     assert!(!place.path().join("notebook.db").exists());
     let help = place.prony(&["view", "--help"]).with(0);
-    assert!(help.stdout.contains("[default: 7766]"), "{help}");
+    assert!(help.stdout.contains("[default: 127.0.0.1:7766]"), "{help}");
 }
 
 #[cfg(not(feature = "audit"))]
@@ -61,7 +61,7 @@ fn without_audit() {
     // The checks of measurements are explained all the same.
     let one = place.prony(&["explain", "server-idle"]).with(0);
     assert!(one.stdout.contains("remedy"), "{one}");
-    let other = place.prony(&["explain", "back-filled"]).with(1);
+    let other = place.refused(&["explain", "back-filled"]);
     assert!(other.stderr.contains("without `audit`"), "{other}");
 }
 

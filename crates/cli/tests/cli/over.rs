@@ -193,7 +193,11 @@ fn run_and_duel_are_told_what_to_speak() {
         ),
         (
             &["all-epoll", "quick", "--protocol", "h3"],
-            "expected plain, tls, h2c, h2 or ws",
+            "all-epoll does not speak h3",
+        ),
+        (
+            &["all-epoll", "quick", "--protocol", "h4"],
+            "expected plain, tls, h2c, h2, h3, ws or auto",
         ),
         (
             &[

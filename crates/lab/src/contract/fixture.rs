@@ -144,6 +144,7 @@ impl Fixture {
             | Contract::Fibonacci
             | Contract::GrpcEcho
             | Contract::Http
+            | Contract::Sse
             | Contract::Techempower
             | Contract::WsEcho => {}
             Contract::StaticFile => {

@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 /// Names that the clients may use of the engine's protocols, and why.
 const SHARED: [(&str, &str); 18] = [
     ("Expect", "says what a load expects"),
+    (
+        "EventFormat",
+        "names the format of a load's streams; sse.rs reads events itself",
+    ),
+    ("EventStream", "says what ends a load's streams"),
     ("HttpRequest", "says what is sent"),
     (
         "HttpExchange",

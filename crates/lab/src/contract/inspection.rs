@@ -4,7 +4,7 @@ use super::parts::Routes;
 use super::wire::{Bounds, Fault, Patience};
 use super::{
     Contract, Depth, Fixture, LIMIT_TRIES, PassedStep, SILENCE_LIMIT, Verified, Violation, Visit,
-    any_http, arena, fibonacci, grpc_echo, http_echo, static_file, techempower, weather,
+    any_http, arena, fibonacci, grpc_echo, http_echo, sse, static_file, techempower, weather,
     weather_upstream, ws_echo,
 };
 use prony_engine::protocol::h2::{StreamedExchange, WINDOW};
@@ -169,6 +169,10 @@ impl<'a> Inspection<'a> {
         let exchanges = match contract {
             Contract::TcpEcho => return Ok(Dialogue::Echo(message.as_bytes().to_vec())),
             Contract::WsEcho => return Ok(ws_echo::dialogue(addr, load)),
+            Contract::Sse => {
+                let dialogue = sse::dialogue(&mut visit, keepalive);
+                return dialogue.map_err(|fault| contract.script()[0].violated(fault));
+            }
             Contract::HttpEcho => http_echo::exchanges(host, self.seed),
             Contract::StaticFile => {
                 let other = visit.is_known_limit(static_file::BODY);

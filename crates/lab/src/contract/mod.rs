@@ -26,6 +26,7 @@ mod over_h2;
 mod over_h3;
 mod over_tls;
 pub mod parts;
+mod sse;
 mod static_file;
 mod step;
 mod tcp_echo;
@@ -105,13 +106,15 @@ pub enum Contract {
     Techempower,
     /// Profiles of HttpArena at seven paths: sums, JSON of a dataset, uploads, files, and items of a database.
     Arena,
+    /// `GET /events/{n}/{gap}/{word}` is answered with n server-sent events, `gap` milliseconds apart, and `[DONE]`.
+    Sse,
     /// Over WebSocket at `/`, every message comes back, text as text and binary as binary.
     WsEcho,
 }
 
 impl Contract {
     /// Every contract there is.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::TcpEcho,
         Self::HttpEcho,
         Self::StaticFile,
@@ -122,6 +125,7 @@ impl Contract {
         Self::Http,
         Self::Techempower,
         Self::Arena,
+        Self::Sse,
         Self::WsEcho,
     ];
 
@@ -139,6 +143,7 @@ impl Contract {
             Self::Http => "http",
             Self::Techempower => "techempower",
             Self::Arena => "arena",
+            Self::Sse => "sse",
             Self::WsEcho => "ws-echo",
         }
     }
@@ -227,7 +232,10 @@ impl Contract {
             Protocol::Plain
         };
         let of_http1 = |act: &Act| {
-            http::is_of_http1(act) || techempower::is_of_http1(act) || arena::is_of_http1(act)
+            http::is_of_http1(act)
+                || techempower::is_of_http1(act)
+                || arena::is_of_http1(act)
+                || sse::is_of_http1(act)
         };
         let kept = move |act: &&'static Act| !(over.has_streams() && of_http1(act));
         let reaches =
@@ -264,6 +272,7 @@ impl Contract {
             Self::Http => any_http::SCRIPT,
             Self::Techempower => techempower::SCRIPT,
             Self::Arena => arena::SCRIPT,
+            Self::Sse => sse::SCRIPT,
             Self::WsEcho => ws_echo::SCRIPT,
         }
     }
@@ -370,6 +379,7 @@ impl Visit<'_> {
             Contract::Http => any_http::case(),
             Contract::Techempower => techempower::case(self),
             Contract::Arena => arena::case(self),
+            Contract::Sse => sse::case(self, size),
         }
     }
 

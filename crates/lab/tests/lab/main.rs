@@ -9,6 +9,7 @@ mod hostile;
 mod orchestration;
 mod over;
 mod shop;
+mod sse;
 mod support;
 mod techempower;
 mod websocket;
