@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Names that the clients may use of the engine's protocols, and why.
-const SHARED: [(&str, &str); 18] = [
+const SHARED: [(&str, &str); 20] = [
     ("Expect", "says what a load expects"),
     (
         "EventFormat",
