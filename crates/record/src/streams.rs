@@ -13,6 +13,8 @@ pub struct Streams {
     pub ended: u64,
     /// Events of these streams, from their beginning on.
     pub events_of_ended: u64,
+    /// Tokens that these streams said they had; 0 where tokens are not counted.
+    pub tokens: u64,
     /// Streams that were open when the load ended.
     pub open: u64,
 }
@@ -36,6 +38,7 @@ impl std::ops::AddAssign for Streams {
         self.events += other.events;
         self.ended += other.ended;
         self.events_of_ended += other.events_of_ended;
+        self.tokens += other.tokens;
         self.open += other.open;
     }
 }
@@ -52,11 +55,12 @@ mod tests {
             events: 10,
             ended: 2,
             events_of_ended: 9,
+            tokens: 30,
             open: 1,
         };
         all += one;
         all += one;
-        assert_eq!((all.events, all.open), (20, 2));
+        assert_eq!((all.events, all.tokens, all.open), (20, 60, 2));
         assert_eq!(all.events_each(), Some(4.5));
     }
 }

@@ -366,6 +366,9 @@ impl LoadReport {
         }
         if let Some(events) = &self.events {
             let _ = writeln!(out, "events       {}", events.line());
+            if let Some(tokens) = &events.tokens {
+                let _ = writeln!(out, "tokens       {}", tokens.line());
+            }
         }
         if let Some(goodput) = &self.goodput {
             let _ = writeln!(out, "goodput      {}", goodput.line());

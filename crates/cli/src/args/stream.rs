@@ -28,6 +28,12 @@ pub struct StreamArgs {
     /// End each stream after this time
     #[arg(long, value_name = "TIME", requires = "stream", value_parser = length)]
     pub stream_time: Option<Span>,
+    /// Count tokens, by this number in the JSON of events
+    ///
+    /// Without a name by completion_tokens, which model servers send in usage, with
+    /// "stream_options": {"include_usage": true} in the request.
+    #[arg(long, value_name = "NAME", requires = "stream", num_args = 0..=1, require_equals = true, default_missing_value = "completion_tokens", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub stream_tokens: Option<String>,
 }
 
 /// Format of the events; None: by the content type.
@@ -51,6 +57,7 @@ impl StreamArgs {
             time: self
                 .stream_time
                 .and_then(|time| u64::try_from(time.0.as_nanos()).ok()),
+            tokens: self.stream_tokens.clone().map(String::into_bytes),
         })
     }
 

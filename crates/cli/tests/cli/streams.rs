@@ -59,6 +59,13 @@ class Streams(socketserver.StreamRequestHandler):
             self.events(n, event)
             self.chunk(b"data: [DONE]\n\n")
             self.end()
+        elif how == "tokens":
+            # Three in an event.
+            self.head()
+            self.events(n, event)
+            self.chunk(b'data: {"choices": [], "usage": {"completion_tokens": %d}}\n\n' % (3 * n))
+            self.chunk(b"data: [DONE]\n\n")
+            self.end()
         elif how == "endless":
             self.head()
             self.events(1 << 30, event)
@@ -325,8 +332,38 @@ expect.status = 200
 }
 
 #[test]
+fn tokens_are_as_many_as_responses_say() {
+    let streams = Streams::start();
+    let counted = ["--stream-end", "[DONE]", "--stream-tokens"];
+    let report = streams.load("tokens/4", &counted, 0);
+    let tokens = &report["events"]["tokens"];
+    assert_eq!(
+        (&tokens["tokens"], &tokens["each"]),
+        (&144.into(), &12.0.into())
+    );
+    assert!(tokens["per_second"].as_f64().unwrap() > 0.0, "{report:#}");
+    let none = streams.load("done/4", &counted, 0);
+    assert!(none["events"]["tokens"].is_null(), "{none:#}");
+    let file = "[[request]]\nname = 'chat'\npath = '/tokens/4'\nstream = { end = '[DONE]', tokens = 'completion_tokens' }\n";
+    streams.place.file("chat.toml", file);
+    let url = streams.url("");
+    let text = streams
+        .place
+        .prony(&["load", "-f", "chat.toml", "-n", "8", "-c", "2", &url]);
+    assert!(text.stdout.contains("\ntokens       96, "), "{text}");
+}
+
+#[test]
 fn good_responses_keep_all_limits_at_once() {
     let streams = Streams::start();
+    // Three gaps of 30 ms are 22.5 ms for each of 5 events, and 8.2 ms for each of 12 tokens.
+    let good = |more: &[&str]| {
+        let limits = ["--slo", "tpot < 22ms", "--stream-end", "[DONE]"];
+        let report = streams.load("tokens/4", &[&limits[..], more].concat(), 0);
+        report["goodput"]["good"].as_u64().unwrap()
+    };
+    assert_eq!(good(&[]), 0);
+    assert!(good(&["--stream-tokens"]) > 0);
     let slo = |limits: &str| streams.load("done/4", &["--slo", limits], 0)["goodput"].clone();
     let all = slo("ttft < 60s, gap < 60s, mean-gap < 60s, response < 60s");
     assert_eq!((&all["good"], &all["share"]), (&12.into(), &1.0.into()));

@@ -1,8 +1,11 @@
 //! Answers that come as a stream of events: where each event ends. Nothing of an event is kept, so its length does not
 //! matter.
 
+mod tokens;
+
 use crate::clock::Nanos;
 use serde::{Deserialize, Serialize};
+use tokens::TokenReader;
 
 /// An answer that is a stream, and what ends it before the server does.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +23,9 @@ pub struct EventStream {
     /// After so long since the request was sent, in nanoseconds, prony ends the stream.
     #[serde(default)]
     pub time: Option<Nanos>,
+    /// Name of the number in the events' JSON that says how many tokens a response has, such as `completion_tokens`.
+    #[serde(default)]
+    pub tokens: Option<Vec<u8>>,
 }
 
 /// Format of a stream of events.
@@ -81,6 +87,8 @@ impl std::str::FromStr for EventFormat {
 pub struct StreamNews {
     /// Events that have ended.
     pub events: u32,
+    /// Tokens that the response says it has, so far; 0 if it says nothing.
+    pub tokens: u32,
     /// The event has come that says that the stream is over.
     pub over: bool,
     /// No more events are wanted: the stream is to be ended from here.
@@ -104,6 +112,7 @@ pub struct EventReader {
     place: LinePlace,
     /// The event has data, of more than one line, or of one that is so far like the last event's.
     data: Data,
+    tokens: TokenReader,
 }
 
 /// Where in a line a reader of server-sent events is.
@@ -200,6 +209,7 @@ impl EventReader {
     pub fn news(&mut self, stream: &EventStream) -> StreamNews {
         StreamNews {
             events: std::mem::take(&mut self.untold),
+            tokens: self.tokens.tokens,
             over: self.over && !std::mem::replace(&mut self.told_over, self.over),
             enough: stream.events.is_some_and(|most| self.events >= most),
         }
@@ -207,6 +217,9 @@ impl EventReader {
 
     /// Takes the next bytes of the body.
     pub fn read(&mut self, bytes: &[u8], stream: &EventStream) {
+        if let Some(name) = stream.tokens.as_ref().filter(|_| self.is_stream()) {
+            self.tokens.read(bytes, name);
+        }
         let last = stream.end.as_deref();
         match self.format {
             Some(EventFormat::Sse) => self.sse(bytes, stream, last),

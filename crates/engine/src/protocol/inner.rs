@@ -2,7 +2,7 @@
 
 use super::{
     Answer, AnswerProgress, Booked, Ending, Events, Fault, HeadBytes, NextSend, PlainBytes,
-    Session, Token,
+    Session, StreamNews, Token,
 };
 use crate::clock::Nanos;
 use prony_record::{ByRequest, BySession, Grpc, Tls};
@@ -91,8 +91,8 @@ impl<T> Events<T> for Forward<'_, T> {
         self.0.begun(token);
     }
 
-    fn streamed(&mut self, token: T, events: u32) {
-        self.0.streamed(token, events);
+    fn streamed(&mut self, token: T, news: StreamNews) {
+        self.0.streamed(token, news);
     }
 
     fn over(&mut self, token: T) {

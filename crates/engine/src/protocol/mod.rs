@@ -211,7 +211,7 @@ pub trait Events<T> {
     fn begun(&mut self, _token: T) {}
 
     /// Events of an answer that is a stream have come together.
-    fn streamed(&mut self, _token: T, _events: u32) {}
+    fn streamed(&mut self, _token: T, _news: StreamNews) {}
 
     /// A stream has said that it is over: its answer ends now, whenever the server ends it.
     fn over(&mut self, _token: T) {}

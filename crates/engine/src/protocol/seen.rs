@@ -1,6 +1,6 @@
 //! Record of a session's events, for tests without a worker.
 
-use super::{Answer, Booked, Events};
+use super::{Answer, Booked, Events, StreamNews};
 
 pub(super) struct RecordedEvents<T> {
     pub(super) ready: u32,
@@ -38,8 +38,8 @@ impl<T> Events<T> for RecordedEvents<T> {
         self.ready += 1;
     }
 
-    fn streamed(&mut self, _: T, events: u32) {
-        self.events.push(events);
+    fn streamed(&mut self, _: T, news: StreamNews) {
+        self.events.push(news.events);
     }
 
     fn over(&mut self, _: T) {

@@ -2,6 +2,7 @@
 
 use super::{Recorder, RequestTimes};
 use crate::clock::Nanos;
+use crate::protocol::StreamNews;
 use prony_record::AnswerTimes;
 
 /// Progress of an answer that has not ended. All zero: nothing has come.
@@ -14,6 +15,8 @@ pub(crate) struct AnswerParts {
     pub last: Nanos,
     pub longest_gap: Nanos,
     pub events: u32,
+    /// Tokens that it says it has; 0 if it says nothing.
+    pub tokens: u32,
     /// When it said that it was over.
     pub over: Nanos,
 }
@@ -37,13 +40,23 @@ impl AnswerParts {
     }
 
     /// Takes events that have come together.
-    pub(crate) fn hear(&mut self, at: Nanos, events: u32) {
+    pub(crate) fn hear(&mut self, at: Nanos, news: StreamNews) {
         match self.events {
             0 => self.first = at,
             _ => self.longest_gap = self.longest_gap.max(at.saturating_sub(self.last)),
         }
         self.last = at;
-        self.events = self.events.saturating_add(events);
+        self.events = self.events.saturating_add(news.events);
+        self.tokens = news.tokens;
+    }
+
+    /// The mean time between two tokens, or events where it does not say how many tokens it has.
+    fn mean_gap(&self) -> Nanos {
+        let number = match self.tokens {
+            0 => self.events,
+            tokens => tokens,
+        };
+        (self.last - self.first) / u64::from(number.max(2) - 1)
     }
 }
 
@@ -81,8 +94,7 @@ impl Recorder {
                 response,
                 first_event: parts.first.saturating_sub(request.due),
                 gap: parts.longest_gap,
-                mean_gap: (parts.last - parts.first)
-                    / u64::from(parts.events).max(2).saturating_sub(1),
+                mean_gap: parts.mean_gap(),
             },
             None => AnswerTimes {
                 response,
@@ -160,6 +172,7 @@ impl Recorder {
                 if at >= self.from && at < self.until {
                     streams.ended += 1;
                     streams.events_of_ended += u64::from(parts.events);
+                    streams.tokens += u64::from(parts.tokens);
                 }
             }
             StreamEnd::Open => streams.open += 1,

@@ -7,7 +7,9 @@ use super::links::LISTENED;
 use super::tracer::Tracer;
 use crate::clock::{self, Nanos};
 use crate::load_error::{Cause, IoActivity};
-use crate::protocol::{Answer, Booked, Ending, Events, Fault, InFlight, Mismatch, Session, Token};
+use crate::protocol::{
+    Answer, Booked, Ending, Events, Fault, InFlight, Mismatch, Session, StreamNews, Token,
+};
 use crate::recorder::{Recorder, RequestFailure, RequestTimes, StreamEnd};
 use crate::schedule::Schedule;
 use crate::transport::{Handler, Outgoing, Slot};
@@ -189,10 +191,10 @@ impl<T: Token> Events<T> for Booking<'_, T> {
         self.flow.begin_answer(token, self.times, self.at);
     }
 
-    fn streamed(&mut self, token: T, events: u32) {
-        if let Some((request, before)) = self.flow.hear(token, self.times, self.at, events) {
+    fn streamed(&mut self, token: T, news: StreamNews) {
+        if let Some((request, before)) = self.flow.hear(token, self.times, self.at, news) {
             let at = request.answered(self.at);
-            self.recorder.streamed((request, before), at, events);
+            self.recorder.streamed((request, before), at, news.events);
         }
     }
 

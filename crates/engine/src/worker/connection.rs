@@ -2,7 +2,7 @@
 
 use super::backlog::Backlog;
 use crate::clock::Nanos;
-use crate::protocol::{InFlight, Session, Token};
+use crate::protocol::{InFlight, Session, StreamNews, Token};
 use crate::recorder::{AnswerParts, RequestTimes};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,13 +141,13 @@ impl<T: Token> Flow<T> {
         token: T,
         times: &[RequestTimes],
         at: Nanos,
-        events: u32,
+        news: StreamNews,
     ) -> Option<(RequestTimes, AnswerParts)> {
         let place = self.in_flight.place(token)?;
         let request = times[place];
         let parts = self.parts(place, times.len());
         let before = *parts;
-        parts.hear(at.max(request.sent), events);
+        parts.hear(at.max(request.sent), news);
         self.streams += u32::from(before.events == 0);
         Some((request, before))
     }

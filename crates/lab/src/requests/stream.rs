@@ -19,6 +19,8 @@ pub(super) struct StreamKeys {
     events: Option<Spanned<u32>>,
     /// Time after which prony ends it.
     time: Option<Spanned<String>>,
+    /// Name of the number of tokens in the events' JSON.
+    tokens: Option<Spanned<String>>,
 }
 
 impl RequestFileReader<'_> {
@@ -55,6 +57,13 @@ impl RequestFileReader<'_> {
                 return Err(self.wrong(time.span(), "must be longer than 0", None));
             }
             stream.time = u64::try_from(span.0.as_nanos()).ok();
+        }
+        if let Some(tokens) = &keys.tokens {
+            if tokens.get_ref().is_empty() {
+                let what = "no number has an empty name";
+                return Err(self.wrong(tokens.span(), what, Some("completion_tokens")));
+            }
+            stream.tokens = Some(tokens.get_ref().clone().into_bytes());
         }
         Ok(stream)
     }

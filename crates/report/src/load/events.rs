@@ -21,8 +21,44 @@ pub struct EventReport {
     pub each: Option<f64>,
     /// Streams that were open when the load ended.
     pub open: u64,
+    /// Tokens of the streams that ended; absent where none are counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<TokenReport>,
     /// CPU time that the generator used for each event, in microseconds.
     pub generator_cpu_us: Option<f64>,
+}
+
+/// Tokens that the streams of model servers said they had.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct TokenReport {
+    /// Tokens of the streams that ended in the measurement.
+    pub tokens: u64,
+    /// Tokens per second of the measurement.
+    pub per_second: f64,
+    /// Mean number of tokens of a stream that ended.
+    pub each: f64,
+}
+
+impl TokenReport {
+    fn of(seen: &Observation) -> Option<Self> {
+        let streams = seen.streams;
+        (streams.tokens > 0 && streams.ended > 0 && seen.measured_ns > 0).then(|| Self {
+            tokens: streams.tokens,
+            per_second: streams.tokens as f64 / seen.seconds(),
+            each: streams.tokens as f64 / streams.ended as f64,
+        })
+    }
+
+    /// In a line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        format!(
+            "{}, {} tokens/s, {} in a stream",
+            show::count(self.tokens),
+            show::per(self.per_second),
+            show::per(self.each)
+        )
+    }
 }
 
 impl EventReport {
@@ -55,6 +91,7 @@ impl EventReport {
             ended: streams.ended,
             each: streams.events_each(),
             open: streams.open,
+            tokens: TokenReport::of(seen),
             generator_cpu_us: (streams.events > 0 && work > 0)
                 .then(|| work as f64 / 1e3 / streams.events as f64),
         })

@@ -282,7 +282,7 @@ impl<C: Content> OpenConn<C> {
         let news = C::news(&mut shared.state, &mut answer.reading);
         if let Some(tag) = self.streams.get(place).tag {
             if news.events > 0 {
-                events.streamed(tag, news.events);
+                events.streamed(tag, news);
             }
             if news.over {
                 events.over(tag);

@@ -97,8 +97,8 @@ struct Relay<'a, E> {
 impl<E: Events<Tag>> Events<Fifo> for Relay<'_, E> {
     fn ready(&mut self) {}
 
-    fn streamed(&mut self, _: Fifo, events: u32) {
-        self.events.streamed(self.tag, events);
+    fn streamed(&mut self, _: Fifo, news: StreamNews) {
+        self.events.streamed(self.tag, news);
     }
 
     fn over(&mut self, _: Fifo) {

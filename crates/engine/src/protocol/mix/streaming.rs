@@ -45,7 +45,7 @@ impl Kinds {
     pub(super) fn tell(&self, conn: &mut MixConn, events: &mut impl Events<Fifo>) -> bool {
         let news = self.news(conn);
         if news.events > 0 {
-            events.streamed(Fifo, news.events);
+            events.streamed(Fifo, news);
         }
         if news.over {
             events.over(Fifo);

@@ -4,7 +4,7 @@ use super::{PAUSE, PIECES, REPEATS, SendMode, SessionResults};
 use crate::relay::Relay;
 use prony_engine::Target;
 use prony_engine::protocol::tls::{TlsOptions, TlsStream};
-use prony_engine::protocol::{Answer, Booked, Events, Fault, InFlight, Session, Token};
+use prony_engine::protocol::{Answer, Booked, Events, Fault, InFlight, Session, StreamNews, Token};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -177,7 +177,7 @@ impl<T: Token> Events<T> for SessionEvents<'_, T> {
         *self.ready = true;
     }
 
-    fn streamed(&mut self, token: T, _: u32) {
+    fn streamed(&mut self, token: T, _: StreamNews) {
         self.streams.push(token);
     }
 

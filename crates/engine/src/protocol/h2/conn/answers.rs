@@ -284,7 +284,7 @@ impl<C: Content> H2Conn<C> {
         let news = C::news(turn.state, &mut stream.answer.reading);
         if let Some(tag) = stream.tag {
             if news.events > 0 {
-                turn.events.streamed(tag, news.events);
+                turn.events.streamed(tag, news);
             }
             if news.over {
                 turn.events.over(tag);
