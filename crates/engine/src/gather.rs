@@ -232,6 +232,7 @@ impl<'a> Gather<'a> {
             sent_again: record.sent_again,
             stalled: record.stalled,
             idle_closed: record.idle_closed,
+            idle: None,
             close_ignored: false,
             lost_segments: record.lost_segments,
             streams_allowed: streams_allowed(&self.reports),

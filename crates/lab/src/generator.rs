@@ -30,6 +30,11 @@ pub trait Generator: Send + Sync {
         descriptors::reserve(connections)
     }
 
+    /// Does it send from this machine?
+    fn is_here(&self) -> bool {
+        true
+    }
+
     /// Can it still carry out loads? Machines that were lost are reached again if they can be.
     ///
     /// # Errors

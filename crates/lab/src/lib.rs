@@ -28,6 +28,7 @@ pub mod get;
 pub mod grpc;
 pub mod hook;
 pub mod host;
+mod idle;
 pub mod interfaces;
 pub mod interrupt;
 pub mod leftovers;

@@ -90,6 +90,9 @@ pub struct LoadTable {
     /// Close each connection after this time.
     #[serde(default)]
     pub connection_lifetime: Option<Span>,
+    /// Keep this many more connections open that send nothing.
+    #[serde(default)]
+    pub idle_connections: Option<u32>,
     /// Limits that an answer keeps to be a good one, such as `first-event < 200ms, gap < 50ms`.
     #[serde(default)]
     pub slo: Option<Slo>,
@@ -251,6 +254,7 @@ impl LoadTable {
                         calls: 1,
                         requests_per_connection: self.requests_per_connection,
                         connection_lifetime: self.connection_lifetime,
+                        idle_connections: self.idle_connections.unwrap_or(0),
                         slo: self.slo,
                         udp_sockets: self.udp_sockets.filter(|_| over == Protocol::H3),
                         extent,

@@ -128,6 +128,10 @@ impl Generator for SentFrom {
         self.generator.load(&plan, interrupt, controller)
     }
 
+    fn is_here(&self) -> bool {
+        self.generator.is_here()
+    }
+
     fn reserve(&self, connections: u64) -> Result<(), TooFewDescriptors> {
         self.generator.reserve(connections)
     }

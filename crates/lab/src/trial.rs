@@ -11,6 +11,7 @@ use crate::closing;
 use crate::contract::Depth;
 use crate::generator::{Generator, LoadControl, LoadController};
 use crate::host::{Host, Started, VerifySpec, Watched, Watcher};
+use crate::idle::HeldConnections;
 use crate::interrupt::Interrupt;
 use crate::requests::begun;
 use crate::rest::Rest;
@@ -116,6 +117,8 @@ pub struct Up<'a> {
     loads: Xoshiro256PlusPlus,
     /// Whether connections that it is asked to close stay open; None: not tried yet.
     ignores_close: Option<bool>,
+    /// Connections beside its loads; None: there are none, or no load has begun.
+    idle: Option<HeldConnections>,
     begun: Instant,
     verified: Duration,
     /// Result and windows of the warm-up, until they have been recorded.
@@ -171,7 +174,7 @@ impl<'a> Lab<'a> {
     ) -> Result<Up<'a>, Failure> {
         let begun = Instant::now();
         self.generator
-            .reserve(u64::from(load.max_connections()))
+            .reserve(u64::from(load.max_connections()) + u64::from(load.idle_connections))
             .map_err(|error| Failure::new(Step::Load, error.to_string()))?;
         on_progress(Progress::Doing(TrialActivity::Step(Step::Start)));
         let mut server = match &side.what {
@@ -223,6 +226,7 @@ impl<'a> Lab<'a> {
             seed,
             loads: Xoshiro256PlusPlus::seed_from_u64(rand::random()),
             ignores_close: None,
+            idle: None,
             begun,
             verified,
             warmed: None,
@@ -304,6 +308,7 @@ impl Up<'_> {
     /// # Errors
     /// When it ends under the load, or the generator cannot go on.
     pub fn warm_up(&mut self, load: &Load, on_progress: OnProgress<'_>) -> Result<(), Failure> {
+        self.hold(load)?;
         on_progress(Progress::Doing(TrialActivity::WarmUp));
         let length = Extent::Duration(load.window);
         let mut warming = Warming::new(load.warmup, length);
@@ -348,6 +353,7 @@ impl Up<'_> {
         on_progress: OnProgress<'_>,
         beside: &Beside<'_>,
     ) -> Result<MeasuredTrial, Failure> {
+        self.hold(load)?;
         let watch = self
             .lab
             .host
@@ -379,6 +385,7 @@ impl Up<'_> {
             seen.close_ignored = ignores.unwrap_or_else(|| closing::is_ignored(&plan));
             self.ignores_close = Some(seen.close_ignored);
         }
+        seen.idle = self.idle.as_ref().map(HeldConnections::seen);
         attribute(&mut seen.windows, start, &watched);
         let generator = seen.generator.work_ns + seen.generator.spin_ns;
         let used = watched
@@ -409,6 +416,29 @@ impl Up<'_> {
             rested: Rest::default(),
             least_statements,
         })
+    }
+
+    /// Opens the idle connections of its loads, unless they are open.
+    fn hold(&mut self, load: &Load) -> Result<(), Failure> {
+        if load.idle_connections == 0 || self.idle.is_some() {
+            return Ok(());
+        }
+        let failure = |message: String| Failure::new(Step::Load, message);
+        if !self.lab.generator.is_here() {
+            let why =
+                "idle connections are opened from this machine, and the load comes from others";
+            return Err(failure(why.to_owned()));
+        }
+        let tls = self.server.tls();
+        let held = HeldConnections::open(
+            load.idle_connections,
+            (&self.server.target(), tls.as_ref()),
+            load.timeout.0,
+            self.server.root().as_ref(),
+            &|| self.lab.interrupt.fired(),
+        );
+        self.idle = Some(held.map_err(failure)?);
+        Ok(())
     }
 
     /// The plan of a load. Its requests come when `seed` says, unless the user has given another one.

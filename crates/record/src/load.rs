@@ -112,6 +112,9 @@ pub struct Load {
     /// Each connection is closed after this time, once what is in flight on it has been answered; null: none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection_lifetime: Option<Span>,
+    /// Further connections on which nothing is sent, open throughout the load.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub idle_connections: u32,
     /// Over HTTP/3, sockets of each thread, which its connections share; null: each connection has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub udp_sockets: Option<u32>,
@@ -146,6 +149,11 @@ pub struct Load {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_one(calls: &u32) -> bool {
     *calls == 1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -186,6 +194,7 @@ impl Default for Load {
             calls: 1,
             requests_per_connection: None,
             connection_lifetime: None,
+            idle_connections: 0,
             udp_sockets: None,
             slo: None,
             extent,
@@ -378,6 +387,9 @@ impl fmt::Display for Load {
         }
         if let Some(lifetime) = self.connection_lifetime {
             write!(f, " life {lifetime}")?;
+        }
+        if self.idle_connections > 0 {
+            write!(f, " idle {}", self.idle_connections)?;
         }
         if let Some(sockets) = self.udp_sockets {
             write!(f, " u{sockets}")?;

@@ -6,8 +6,8 @@ use crate::by_request::{self, ByRequest};
 use crate::by_session::{self, BySession};
 use crate::window::followed_by;
 use crate::{
-    Backlog, Distributions, Ends, Generator, Grpc, Nanos, Outcomes, Phase, Pool, Quic, SECOND,
-    Streams, Tls, Window,
+    Backlog, Distributions, Ends, Generator, Grpc, IdleConnections, Nanos, Outcomes, Phase, Pool,
+    Quic, SECOND, Streams, Tls, Window,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,6 +64,9 @@ pub struct Observation {
     /// Idle connections that the server closed with a status, such as 408, since the load began.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub idle_closed: u64,
+    /// Idle connections beside the load; absent: none were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleConnections>,
     /// The server kept a connection open after a response to `Connection: close`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub close_ignored: bool,
@@ -253,6 +256,7 @@ impl Observation {
         self.stalled += other.stalled;
         self.idle_closed += other.idle_closed;
         self.close_ignored |= other.close_ignored;
+        self.idle = other.idle.or(self.idle);
         self.closed_after_answer += other.closed_after_answer;
         self.without_port += other.without_port;
         self.lost_segments += other.lost_segments;

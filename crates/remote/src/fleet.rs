@@ -195,6 +195,10 @@ struct Member<'a> {
 }
 
 impl Generator for Fleet {
+    fn is_here(&self) -> bool {
+        false
+    }
+
     fn load(
         &self,
         plan: &Plan,

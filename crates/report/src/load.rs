@@ -22,8 +22,8 @@ use prony_record::load::ProxyProtocol;
 use prony_record::observation::none_answered;
 use prony_record::tls::Handshakes;
 use prony_record::{
-    AddressShare, Finding, Generator, Latency, Load, Observation, Outcomes, Percentiles, Pool,
-    Quic, Replay, Slo, Stage, Tls,
+    AddressShare, Finding, Generator, IdleConnections, Latency, Load, Observation, Outcomes,
+    Percentiles, Pool, Quic, Replay, Slo, Stage, Tls,
 };
 use prony_stats::throughput::Count;
 use prony_stats::{Estimate, Interval, Unit};
@@ -101,6 +101,9 @@ pub struct LoadReport {
     pub events: Option<EventReport>,
     /// Responses that kept the limits of `--slo`; null without any.
     pub goodput: Option<Goodput>,
+    /// Idle connections beside the load; absent: none were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleConnections>,
     /// Messages that were sent over WebSocket; null with another protocol.
     pub websocket: Option<WsReport>,
     /// Outcomes of the requests.
@@ -282,6 +285,24 @@ pub fn handshakes(tls: &Tls, seconds: f64) -> String {
     out
 }
 
+/// In a line: how many idle connections there were, and what they cost.
+fn idle_line(idle: &IdleConnections) -> String {
+    let closed = match idle.opened - idle.open.min(idle.opened) {
+        0 => String::new(),
+        closed => format!(
+            ", {} of them closed by the server",
+            show::count(closed.into())
+        ),
+    };
+    let memory = match idle.memory_each() {
+        Some(each) => format!("; {} of the server's memory each", show::bytes(each)),
+        None => String::new(),
+    };
+    let took = show::time(idle.opened_ns as f64);
+    let opened = show::count(idle.opened.into());
+    format!("{opened} connections, opened in {took}{closed}{memory}")
+}
+
 impl LoadReport {
     /// The rate of requests, or of events where responses are streams, with its interval.
     pub(super) fn headline(&self) -> String {
@@ -382,6 +403,9 @@ impl LoadReport {
         }
         if let Some(server) = &self.server {
             let _ = writeln!(out, "server       {}", server.line());
+        }
+        if let Some(idle) = &self.idle {
+            let _ = writeln!(out, "idle         {}", idle_line(idle));
         }
         let cpu = self
             .generator

@@ -49,6 +49,12 @@ pub struct Shape {
     /// not all end together.
     #[arg(long, value_name = "TIME", value_parser = length, conflicts_with = "no_keepalive")]
     pub connection_lifetime: Option<Span>,
+    /// Keep N more connections open that send nothing
+    ///
+    /// They are opened before the load, TLS handshakes included. The report says how much memory
+    /// the server took for them and how many it closed.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub idle_connections: u32,
     /// Limits of a good response, such as 'response < 50ms'
     ///
     /// Times to limit, separated by commas: response, first-event (ttft), gap (the longest of a
@@ -104,6 +110,7 @@ impl Shape {
             keepalive: !self.no_keepalive,
             requests_per_connection: self.requests_per_connection,
             connection_lifetime: self.connection_lifetime,
+            idle_connections: self.idle_connections,
             slo: self.slo,
             udp_sockets: protocol.udp_sockets,
             transport: self.transport,

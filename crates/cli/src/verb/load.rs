@@ -409,6 +409,7 @@ fn report(
             .map(|grpc| GrpcReport::of(grpc, seen.seconds())),
         events: EventReport::of(load, seen),
         goodput: Goodput::of(load, seen),
+        idle: seen.idle,
         websocket: match &plan.dialogue {
             Dialogue::Ws(messages) => Some(WsReport {
                 size: messages.size,

@@ -1,9 +1,11 @@
 //! Lives of connections: ended by prony, and not ended by servers that should.
 
 use crate::http2::serves;
-use crate::support::{Place, Served, raised};
+use crate::support::{Place, Served, raised, schema, valid};
+use rustls::{ServerConnection, StreamOwned};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 /// Answers every request on a connection, whatever it says about its end.
 fn deaf(mut client: TcpStream) -> std::io::Result<()> {
@@ -50,4 +52,48 @@ fn connections_end_after_a_time() {
         &url,
     ]);
     assert!(both.stderr.contains("cannot be used with"), "{both}");
+}
+
+/// Closes connections on which nothing comes for 50 ms.
+fn impatient(client: TcpStream) -> std::io::Result<()> {
+    client.set_read_timeout(Some(Duration::from_millis(50)))?;
+    deaf(client)
+}
+
+#[test]
+fn idle_connections_stay_beside_a_load() {
+    let place = Place::new();
+    let idle = |url: &str, more: &[&str]| {
+        let load = ["load", "--no-keep", "--json", "-d", "500ms", "-c", "2", url];
+        let idle = ["--idle-connections", "30"];
+        let report = place.prony(&[&load[..], &idle, more].concat());
+        let report = report.with(0).json();
+        valid(&schema("load"), &report);
+        report["idle"].clone()
+    };
+    let server = Served::start(&["http-echo"]);
+    let seen = idle(&server.http("/"), &[]);
+    assert_eq!((&seen["opened"], &seen["open"]), (&30.into(), &30.into()));
+    // A process of this machine, whose memory is known.
+    assert!(seen["memory_bytes"].is_u64(), "{seen}");
+    let impatient = format!("http://127.0.0.1:{}/", serves(impatient));
+    let seen = idle(&impatient, &["--rate", "200"]);
+    assert_eq!((&seen["opened"], &seen["open"]), (&30.into(), &0.into()));
+    let (port, certificate) = crate::tls::https_of("localhost", &[], |client, config| {
+        let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), client);
+        let _ = stream.read(&mut [0; 4096]);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        let _ = stream.read(&mut [0; 4096]);
+    });
+    let ca = place.file("ca.pem", &certificate);
+    let url = format!("https://localhost:{port}/");
+    let seen = idle(&url, &["--ca", ca.to_str().unwrap(), "--no-keepalive"]);
+    assert_eq!((&seen["opened"], &seen["open"]), (&30.into(), &30.into()));
+    let through = ["--proxy", "http://127.0.0.1:1", &server.http("/")];
+    let load = ["load", "--idle-connections", "1"];
+    let refused = place.fails(&[&load[..], &through].concat());
+    assert!(
+        refused.stderr.contains("0 over HTTP/3 and through a proxy"),
+        "{refused}"
+    );
 }

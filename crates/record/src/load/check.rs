@@ -2,6 +2,7 @@
 
 use super::{
     Addresses, Assignment, Extent, Load, MOST_IN_FLIGHT, MOST_RATE, MOST_SIZE, MOST_THREADS,
+    Protocol,
 };
 use crate::{Span, stages};
 use std::time::Duration;
@@ -90,6 +91,12 @@ impl Load {
                 "longer than 0, and needs keep-alive",
                 self.connection_lifetime
                     .map_or_else(String::new, |it| it.to_string()),
+            ),
+            (
+                "idle-connections",
+                self.idle_connections == 0 || (self.proxy.is_none() && self.over != Protocol::H3),
+                "0 over HTTP/3 and through a proxy",
+                self.idle_connections.to_string(),
             ),
             (
                 "dns-refresh",

@@ -42,7 +42,8 @@ impl TlsStream {
     }
 
     /// The connection under it.
-    pub(in crate::protocol) fn wire(&self) -> &TcpStream {
+    #[must_use]
+    pub fn wire(&self) -> &TcpStream {
         &self.wire
     }
 
