@@ -28,7 +28,7 @@ pub use composite::{CompositeReport, CompositeServer};
 pub use generators::GeneratorReport;
 pub use over::OverReport;
 pub use rigs::RigReport;
-pub use text::{TOGETHER, services_of};
+pub use text::{TOGETHER, services_of, streams_of};
 
 /// Output of `prony run --json` and `prony report --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -106,6 +106,9 @@ pub struct CellReport {
     pub answers: u64,
     /// Verified answers per second: mean over the trials, with its interval.
     pub throughput: Estimate,
+    /// Events per second of streams: mean over the trials, with its interval; absent where no answer was a stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Estimate>,
     /// Latency over all trials together; the intervals are over trials as well.
     pub latency: Latency,
     /// The server's CPU time per verified answer, in microseconds.

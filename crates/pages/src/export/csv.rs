@@ -3,7 +3,7 @@
 use crate::material::{Material, StoredTrial};
 use prony_record::{Distributions, Measurement};
 
-const COLUMNS: [&str; 33] = [
+const COLUMNS: [&str; 38] = [
     "run",
     "ordinal",
     "round",
@@ -37,6 +37,11 @@ const COLUMNS: [&str; 33] = [
     "p99_low_ns",
     "p99_high_ns",
     "unsolicited",
+    "events_per_second",
+    "first_event_p50_ns",
+    "first_event_p99_ns",
+    "gap_p50_ns",
+    "gap_p99_ns",
 ];
 
 /// The run as CSV. Rounds count from 1; what is not known is empty. `p50_low_ns` and the like are the
@@ -57,6 +62,7 @@ fn row(material: &Material, part: &StoredTrial) -> [String; COLUMNS.len()] {
         .unwrap_or_default();
     let measured =
         |pick: &dyn Fn(&Measurement) -> String| part.measured().map(pick).unwrap_or_default();
+    let streams = part.measured().and_then(|seen| seen.streams);
     let low = |interval: Option<(u64, u64)>| of(interval.map(|(low, _)| low));
     let high = |interval: Option<(u64, u64)>| of(interval.map(|(_, high)| high));
     [
@@ -100,6 +106,11 @@ fn row(material: &Material, part: &StoredTrial) -> [String; COLUMNS.len()] {
         low(response.intervals.p99),
         high(response.intervals.p99),
         measured(&|seen| seen.outcomes.unsolicited.to_string()),
+        of(streams.map(|it| it.events_per_second)),
+        of(streams.and_then(|it| it.first_event.p50_ns)),
+        of(streams.and_then(|it| it.first_event.p99_ns)),
+        of(streams.and_then(|it| it.gap.p50_ns)),
+        of(streams.and_then(|it| it.gap.p99_ns)),
     ]
 }
 

@@ -7,7 +7,7 @@ use prony_record::verdict::Quantity;
 use prony_record::{Finding, Severity};
 use prony_report::duel;
 use prony_report::load::{LoadReport, NameTable};
-use prony_report::run::{CellReport, TOGETHER, generators, rigs, services_of};
+use prony_report::run::{CellReport, TOGETHER, generators, rigs, services_of, streams_of};
 use prony_report::table::{Align, TextTable};
 use prony_report::{services, show};
 use prony_verdict::seen::{DuelReport, SideReport};
@@ -45,6 +45,7 @@ pub fn markdown(material: &Material) -> String {
             run.rounds
         );
         table(&mut out, &cells);
+        listing(&mut out, streams_of(&cells).as_ref());
         listing(&mut out, services_of(&cells).as_ref());
     }
     if let Some(composite) = &report.composite {

@@ -66,6 +66,8 @@ pub(super) fn cell(
     });
     let measured = || trials.iter().filter_map(|trial| trial.observation.as_ref());
     let misbehaved = measured().any(|seen| seen.outcomes.misbehaved());
+    let streams = measured().filter_map(|seen| seen.streams);
+    let events: Vec<f64> = streams.map(|streams| streams.events_per_second).collect();
     let mut services = ServiceTotals::default();
     measured().for_each(|seen| services.add(seen));
     Some(CellReport {
@@ -76,6 +78,7 @@ pub(super) fn cell(
         verified: !broken && !misbehaved,
         answers: measured().map(|seen| seen.outcomes.ok).sum(),
         throughput: mean(&rates, Unit::PerSecond).ok()?,
+        events: mean(&events, Unit::PerSecond).ok(),
         latency,
         server_cpu_us_per_request: cpu,
         services: services.costs(),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::table::UNLIMITED;
 use prony_record::trial::Figures;
-use prony_record::{Distributions, Measurement};
+use prony_record::{Distributions, Measurement, StreamFigures};
 
 fn head(baseline: &str) -> RunHead {
     RunHead {
@@ -94,6 +94,32 @@ fn cells_are_compared_within_rounds() {
             .text(false, UNLIMITED)
             .contains("b is faster than a: 10.0% more requests/s (95% CI 10.0% to 10.0%).")
     );
+}
+
+#[test]
+fn streams_have_a_table() {
+    let with = |rate: f64, round: u32| {
+        let mut trial = trial("a", round, 100.0);
+        trial.observation.as_mut().unwrap().streams = Some(StreamFigures {
+            events_per_second: rate,
+            ..StreamFigures::default()
+        });
+        trial
+    };
+    let trials = [with(2_000.0, 0), with(2_200.0, 1), trial("b", 0, 100.0)];
+    let report = report_of(head("a"), &trials, Vec::new());
+    let events = |server: &str| {
+        let cell = report.cells.iter().find(|cell| cell.server == server);
+        cell.unwrap().events.as_ref().map(Estimate::value)
+    };
+    assert_eq!((events("a"), events("b")), (Some(2_100.0), None));
+    let text = report.text(false, UNLIMITED);
+    let lines: Vec<&str> = text.lines().collect();
+    let at = lines.iter().position(|line| line.contains("events/s ±95%"));
+    let row = lines[at.unwrap() + 2];
+    assert!(row.starts_with('a') && row.contains("2.10k ±"), "{text}");
+    let next = lines.get(at.unwrap() + 3);
+    assert!(next.is_none_or(|line| !line.starts_with('b')), "{text}");
 }
 
 /// No load counts for more because its rates are higher, and a server without figures under one load has no composite.

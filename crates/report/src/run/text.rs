@@ -21,6 +21,42 @@ pub fn services_of(cells: &[&CellReport]) -> Option<TextTable> {
     services::table("server", rows)
 }
 
+/// Events of the streams that these cells, which are of one load, received; None where answers were no streams.
+#[must_use]
+pub fn streams_of(cells: &[&CellReport]) -> Option<TextTable> {
+    let mut table = TextTable::new([
+        ("server", Align::Left),
+        ("events/s ±95%", Align::Right),
+        ("first event p50", Align::Right),
+        ("first event p99", Align::Right),
+        ("gap p50", Align::Right),
+        ("gap p99", Align::Right),
+        ("gap max", Align::Right),
+    ]);
+    let mut any = false;
+    for cell in cells {
+        let Some(events) = &cell.events else {
+            continue;
+        };
+        let (first, gap) = (&cell.latency.first_event, &cell.latency.gap);
+        let times = [first.p50, first.p99, gap.p50, gap.p99, gap.max];
+        let mut row = vec![cell.label(), rate_within(events)];
+        row.extend(times.map(show::time_or_dash));
+        table.row(row);
+        any = true;
+    }
+    any.then_some(table)
+}
+
+/// A rate with half of its interval, as `1.76k ±12%`.
+fn rate_within(rate: &Estimate) -> String {
+    let value = show::per(rate.value());
+    match rate.relative_half_width() {
+        Some(half) => format!("{value} {}", show::within(half)),
+        None => value,
+    }
+}
+
 /// How the ratios and the groups of more than two servers are to be read.
 pub const TOGETHER: &str = "the intervals of all ratios hold together; no significant difference \
                             between servers that share a group's letter";
@@ -50,6 +86,9 @@ impl RunReport {
             out += &table(&cells).fit(width);
             if cells.iter().any(|cell| cell.group.is_some()) {
                 let _ = writeln!(out, "{TOGETHER}");
+            }
+            if let Some(table) = streams_of(&cells) {
+                let _ = write!(out, "\n{}", table.fit(width));
             }
             if let Some(table) = services_of(&cells) {
                 let _ = write!(out, "\n{}", table.fit(width));
@@ -292,11 +331,6 @@ fn table(cells: &[&CellReport]) -> TextTable {
     };
     let mut table = TextTable::new(columns.into_iter().filter(|(name, _)| kept(name)));
     for cell in cells {
-        let rate = show::per(cell.throughput.value());
-        let rate = match cell.throughput.relative_half_width() {
-            Some(half) => format!("{rate} {}", show::within(half)),
-            None => rate,
-        };
         let response = &cell.latency.response;
         let ratio = cell.ratio.as_ref();
         let connections: Vec<String> = cell
@@ -306,7 +340,7 @@ fn table(cells: &[&CellReport]) -> TextTable {
             .collect();
         let row = [
             cell.label(),
-            rate,
+            rate_within(&cell.throughput),
             show::time_within(response.p50, response.intervals.p50),
             show::time_within(response.p99, response.intervals.p99),
             show::time_or_dash(response.max),
