@@ -33,7 +33,7 @@ impl GrpcArgs {
         }
     }
 
-    /// Are types of messages needed that no .proto file says?
+    /// Does prony have to ask the server for the types of JSON messages?
     fn asks_server(&self, message: Option<&str>) -> bool {
         let json = message.is_some_and(|text| !is_encoded(text)) || self.expect_message.is_some();
         json && self.proto.is_empty()
@@ -48,14 +48,14 @@ impl GrpcArgs {
                 .map_err(|wrong| usage!("--message: {wrong}")),
             (Some(file), None) if is_encoded(file) => Ok(vec![text_or_file(file)?]),
             (Some(_), None) => Err(usage!(
-                help = "without --proto, --message @FILE has the encoded message; a server that runs and has reflection is asked for its types",
+                help = "without --proto, --message @FILE has the encoded message; a running server needs reflection instead",
                 "--message is JSON, which needs the .proto file of the method: --proto FILE"
             )),
         }
     }
 }
 
-/// Is a message that of a file without types, in the method's encoding?
+/// Is a message the name of a file that has it in protobuf's encoding?
 fn is_encoded(message: &str) -> bool {
     message.starts_with('@') && !message.ends_with(".json")
 }

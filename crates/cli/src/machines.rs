@@ -459,8 +459,8 @@ impl Elsewhere {
     }
 }
 
-/// The host and the generator of a measurement. `placement` divides this machine's CPUs if the servers run here, for loads
-/// of this number of threads; `share` limits each server to some of them.
+/// The host and the generator of a measurement. If the servers run here, `placement` divides this machine's CPUs between
+/// them and the `threads` of the generator, and `share` limits each server to a part of its CPUs.
 pub fn rig(
     places: &Places,
     interrupt: &Arc<Interrupt>,

@@ -1,4 +1,4 @@
-//! Connections beside a load on which nothing is sent: what a server needs for those who are only there.
+//! Idle connections: prony opens them before a load, sends nothing on them, and holds them until the load has ended.
 
 use crate::tree::{Root, memory};
 use prony_engine::protocol::tls::{TlsOptions, TlsStream};
@@ -17,9 +17,10 @@ use std::time::{Duration, Instant};
 /// Connections that are being opened at the same time: fewer than the shortest queues of servers.
 const AT_ONCE: usize = 4;
 
-/// The server's memory is looked at until it has not grown for so long: it may accept connections after they are open.
+/// prony reads the server's memory until it has not grown for this time: a server may accept connections after the kernel
+/// has opened them.
 const SETTLED: Duration = Duration::from_millis(100);
-/// But no longer than this.
+/// The longest that prony waits for this.
 const LONGEST_GROWTH: Duration = Duration::from_secs(3);
 
 /// An open connection.

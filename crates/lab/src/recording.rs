@@ -152,6 +152,7 @@ impl TrialHeader {
             first_byte: MedianAndP99::of_first_bytes(seen),
             good: seen.good,
             streams: StreamFigures::of(seen),
+            idle: seen.idle,
             per_connection: seen.per_connection_range(),
             addresses: seen.by_address.iter().map(AddressShare::from).collect(),
             generators: seen.by_host.iter().map(HostShare::from).collect(),

@@ -72,6 +72,8 @@ pub enum TrialActivity {
     Step(Step),
     /// Finding out how it is to be measured.
     Pilot,
+    /// Opening connections on which nothing is sent.
+    Idle,
     /// Loading it until it is steady.
     WarmUp,
     /// Loading it as fast as answers come.
@@ -91,6 +93,7 @@ impl TrialActivity {
         match self {
             Self::Step(step) => step.phrase(),
             Self::Pilot => "a pilot",
+            Self::Idle => "opening idle connections",
             Self::WarmUp => "warming up",
             Self::Saturation => "as fast as it can",
             Self::CommonRate => "at the common rate",
@@ -117,7 +120,7 @@ pub struct Up<'a> {
     loads: Xoshiro256PlusPlus,
     /// Whether connections that it is asked to close stay open; None: not tried yet.
     ignores_close: Option<bool>,
-    /// Connections beside its loads; None: there are none, or no load has begun.
+    /// Idle connections, from the first load on; None without --idle-connections.
     idle: Option<HeldConnections>,
     begun: Instant,
     verified: Duration,
@@ -308,7 +311,7 @@ impl Up<'_> {
     /// # Errors
     /// When it ends under the load, or the generator cannot go on.
     pub fn warm_up(&mut self, load: &Load, on_progress: OnProgress<'_>) -> Result<(), Failure> {
-        self.hold(load)?;
+        self.hold(load, on_progress)?;
         on_progress(Progress::Doing(TrialActivity::WarmUp));
         let length = Extent::Duration(load.window);
         let mut warming = Warming::new(load.warmup, length);
@@ -353,7 +356,7 @@ impl Up<'_> {
         on_progress: OnProgress<'_>,
         beside: &Beside<'_>,
     ) -> Result<MeasuredTrial, Failure> {
-        self.hold(load)?;
+        self.hold(load, on_progress)?;
         let watch = self
             .lab
             .host
@@ -418,18 +421,25 @@ impl Up<'_> {
         })
     }
 
-    /// Opens the idle connections of its loads, unless they are open.
-    fn hold(&mut self, load: &Load) -> Result<(), Failure> {
+    /// Opens the idle connections, unless they are open.
+    fn hold(&mut self, load: &Load, on_progress: OnProgress<'_>) -> Result<(), Failure> {
         if load.idle_connections == 0 || self.idle.is_some() {
             return Ok(());
         }
         let failure = |message: String| Failure::new(Step::Load, message);
-        if !self.lab.generator.is_here() {
-            let why =
-                "idle connections are opened from this machine, and the load comes from others";
+        let tls = self.server.tls();
+        let http3 = tls.as_ref().is_some_and(TlsOptions::is_http3);
+        let refused = match self.lab.generator.is_here() {
+            false => Some(
+                "prony opens idle connections from this machine, and the load comes from others",
+            ),
+            true if http3 => Some("prony opens idle connections over TCP, and HTTP/3 uses UDP"),
+            true => None,
+        };
+        if let Some(why) = refused {
             return Err(failure(why.to_owned()));
         }
-        let tls = self.server.tls();
+        on_progress(Progress::Doing(TrialActivity::Idle));
         let held = HeldConnections::open(
             load.idle_connections,
             (&self.server.target(), tls.as_ref()),

@@ -112,7 +112,7 @@ pub struct Load {
     /// Each connection is closed after this time, once what is in flight on it has been answered; null: none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection_lifetime: Option<Span>,
-    /// Further connections on which nothing is sent, open throughout the load.
+    /// Idle connections: open throughout the load, and nothing is sent on them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub idle_connections: u32,
     /// Over HTTP/3, sockets of each thread, which its connections share; null: each connection has its own.

@@ -64,7 +64,7 @@ pub struct Observation {
     /// Idle connections that the server closed with a status, such as 408, since the load began.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub idle_closed: u64,
-    /// Idle connections beside the load; absent: none were asked for.
+    /// Idle connections during the load; absent without --idle-connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleConnections>,
     /// The server kept a connection open after a response to `Connection: close`.

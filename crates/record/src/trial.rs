@@ -7,8 +7,8 @@ use crate::times::percentile;
 use crate::tls::Tls;
 use crate::word::words;
 use crate::{
-    Backlog, CheckId, Distributions, Ends, Failure, Finding, Generator, HostShare, Load, Nanos,
-    Observation, Outcomes, Pool, Resources, SECOND, Step, Streams, Times, Window,
+    Backlog, CheckId, Distributions, Ends, Failure, Finding, Generator, HostShare, IdleConnections,
+    Load, Nanos, Observation, Outcomes, Pool, Resources, SECOND, Step, Streams, Times, Window,
 };
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -195,6 +195,9 @@ pub struct Measurement {
     /// Answers that were streams of events; null where none were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<StreamFigures>,
+    /// Idle connections during the load; null without --idle-connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleConnections>,
     /// Answers of the connection that had the fewest, and of the one that had the most.
     pub per_connection: Option<(u64, u64)>,
     /// By machine, where other machines sent the load.

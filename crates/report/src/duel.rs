@@ -71,6 +71,9 @@ pub fn text(report: &DuelReport, width: usize) -> String {
         figures(report).fit(width),
         verdicts(report, width)
     );
+    if let Some(table) = idle(report) {
+        let _ = write!(out, "\n{}", table.fit(width));
+    }
     if let Some(table) = services(report) {
         let _ = write!(out, "\n{}", table.fit(width));
         for what in crate::services::described(report.sides.iter().flat_map(|it| &it.services)) {
@@ -253,6 +256,13 @@ fn figures(report: &DuelReport) -> TextTable {
         table.row(cells);
     }
     table
+}
+
+/// Idle connections of each side; None where there were none.
+#[must_use]
+pub fn idle(report: &DuelReport) -> Option<TextTable> {
+    let sides = report.sides.iter();
+    crate::idle::table("side", sides.map(|side| (side.name.clone(), side.idle)))
 }
 
 /// Costs of each side's services; None where there are none.

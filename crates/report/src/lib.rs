@@ -9,6 +9,7 @@ pub mod design;
 pub mod diff;
 pub mod duel;
 pub mod history;
+pub mod idle;
 pub mod kept;
 pub mod load;
 pub mod published;

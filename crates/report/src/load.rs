@@ -101,7 +101,7 @@ pub struct LoadReport {
     pub events: Option<EventReport>,
     /// Responses that kept the limits of `--slo`; null without any.
     pub goodput: Option<Goodput>,
-    /// Idle connections beside the load; absent: none were asked for.
+    /// Idle connections during the load; absent without --idle-connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleConnections>,
     /// Messages that were sent over WebSocket; null with another protocol.
@@ -285,24 +285,6 @@ pub fn handshakes(tls: &Tls, seconds: f64) -> String {
     out
 }
 
-/// In a line: how many idle connections there were, and what they cost.
-fn idle_line(idle: &IdleConnections) -> String {
-    let closed = match idle.opened - idle.open.min(idle.opened) {
-        0 => String::new(),
-        closed => format!(
-            ", {} of them closed by the server",
-            show::count(closed.into())
-        ),
-    };
-    let memory = match idle.memory_each() {
-        Some(each) => format!("; {} of the server's memory each", show::bytes(each)),
-        None => String::new(),
-    };
-    let took = show::time(idle.opened_ns as f64);
-    let opened = show::count(idle.opened.into());
-    format!("{opened} connections, opened in {took}{closed}{memory}")
-}
-
 impl LoadReport {
     /// The rate of requests, or of events where responses are streams, with its interval.
     pub(super) fn headline(&self) -> String {
@@ -318,8 +300,8 @@ impl LoadReport {
         }
     }
 
-    /// The times that a result is told by: response times, or times to the first event where responses are streams; with their
-    /// name, to follow that of a percentile.
+    /// The times in the headline: response times, or of streams the times to the first event. The text follows the name of a
+    /// percentile.
     #[must_use]
     pub fn headline_times(&self) -> (&Percentiles, &'static str) {
         match &self.events {
@@ -405,7 +387,7 @@ impl LoadReport {
             let _ = writeln!(out, "server       {}", server.line());
         }
         if let Some(idle) = &self.idle {
-            let _ = writeln!(out, "idle         {}", idle_line(idle));
+            let _ = writeln!(out, "idle         {}", crate::idle::line(idle));
         }
         let cpu = self
             .generator

@@ -15,7 +15,8 @@ use prony_record::calibration::Calibration;
 use prony_record::published::Published;
 use prony_record::trial::label;
 use prony_record::{
-    CheckId, Finding, Latency, Load, ServiceCost, Severity, Step, Trial, TrialStatus,
+    CheckId, Finding, IdleConnections, Latency, Load, ServiceCost, Severity, Step, Trial,
+    TrialStatus,
 };
 use prony_stats::Estimate;
 use prony_verdict::why::Anatomy;
@@ -28,7 +29,7 @@ pub use composite::{CompositeReport, CompositeServer};
 pub use generators::GeneratorReport;
 pub use over::OverReport;
 pub use rigs::RigReport;
-pub use text::{TOGETHER, services_of, streams_of};
+pub use text::{TOGETHER, idle_of, services_of, streams_of};
 
 /// Output of `prony run --json` and `prony report --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -113,6 +114,9 @@ pub struct CellReport {
     pub latency: Latency,
     /// The server's CPU time per verified answer, in microseconds.
     pub server_cpu_us_per_request: Option<MicrosecondsPerRequest>,
+    /// Idle connections during its loads; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleConnections>,
     /// Costs of each of its services per request, over all trials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceCost>,

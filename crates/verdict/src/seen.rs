@@ -9,7 +9,7 @@ use crate::note::notes;
 use crate::sentence::sentences;
 use crate::why::Anatomy;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
-use prony_record::{CheckId, Design, Finding, ServiceCost, ServiceTotals, Trial};
+use prony_record::{CheckId, Design, Finding, IdleConnections, ServiceCost, ServiceTotals, Trial};
 use prony_stats::mean::mean;
 use prony_stats::sequential::Plan;
 use prony_stats::{Estimate, StatsError, Unit};
@@ -71,6 +71,9 @@ pub struct SideReport {
     pub memory: Option<Estimate>,
     /// Each quantity's mean over the rounds, with an ordinary 95% interval.
     pub figures: Vec<Figure>,
+    /// Idle connections during its loads; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleConnections>,
     /// Costs of each of its services per request, at the common rate in all rounds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceCost>,
@@ -142,6 +145,8 @@ pub struct DuelObservations {
     pub failed: Vec<(u64, u64)>,
     /// The most memory of their processes, in bytes; 0 when unknown.
     pub memory: Vec<u64>,
+    /// Idle connections of each side, in each of its measurements.
+    pub idle: Vec<Vec<IdleConnections>>,
     /// Resources of each side's services at the common rate.
     pub services: Vec<ServiceTotals>,
     /// Requests per second at the common rate, of the last round.
@@ -169,6 +174,7 @@ impl DuelObservations {
             memory: vec![0; names.len()],
             measurements: vec![0; names.len()],
             services: vec![ServiceTotals::default(); names.len()],
+            idle: vec![Vec::new(); names.len()],
             names,
             ..Self::default()
         }
@@ -184,6 +190,7 @@ impl DuelObservations {
         let memory = trial.figures.rss_peak_bytes.unwrap_or(0);
         self.memory[side] = self.memory[side].max(memory);
         self.measurements[side] += 1;
+        self.idle[side].extend(trial.observation.as_ref().and_then(|seen| seen.idle));
         let round = trial.round as usize;
         while self.rounds.len() <= round {
             let blank = vec![Values::default(); self.names.len()];
@@ -317,6 +324,7 @@ impl DuelObservations {
             rss_peak_bytes: self.memory[i],
             memory: memory(&self.rounds, i),
             figures: figures(&self.rounds, i),
+            idle: IdleConnections::over(self.idle[i].iter().copied()),
             services: self.services[i].costs(),
         };
         Ok(DuelReport {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub struct GrpcArgs {
     /// .proto file with the method, so that messages are JSON
     ///
-    /// May be repeated. Without it, a server that runs already is asked for the types by reflection.
+    /// May be repeated. Without it, prony asks a running server for the types, by reflection.
     #[arg(long, value_name = "FILE")]
     pub proto: Vec<PathBuf>,
     /// Folder for the imports of --proto [default: the file's own]
@@ -40,7 +40,7 @@ pub struct Called {
     /// Message to send, as JSON or @FILE [default: empty]
     ///
     /// Without --proto, @FILE has the encoded message, and @FILE.json JSON. A method that takes a
-    /// stream gets several, one after the other.
+    /// stream gets several JSON messages, one after the other.
     #[arg(long, value_name = "JSON")]
     pub message: Option<String>,
     #[command(flatten)]

@@ -124,7 +124,8 @@ pub struct LoadArgs {
     /// Message of tcp:// or grpc://, or @FILE [default: hello\n]
     ///
     /// tcp:// expects it back; \n, \r, \t and \\ are escapes. With grpc://, the message of a call
-    /// as JSON [default: empty]; several, one after the other, for a method that takes a stream.
+    /// as JSON [default: empty]. A method that takes a stream gets several JSON messages, one after
+    /// the other.
     #[arg(long, value_name = "TEXT", help_heading = "Request")]
     pub message: Option<String>,
     /// Connect to this unix socket
@@ -177,7 +178,7 @@ pub struct LoadArgs {
     pub grpc: GrpcArgs,
     /// Print the first response of a call before the load
     ///
-    /// As JSON where the types of its messages are known.
+    /// As JSON with --proto, or with a server that has reflection.
     #[arg(long, help_heading = "gRPC")]
     pub show_answer: bool,
     #[command(flatten)]

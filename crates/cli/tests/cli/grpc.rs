@@ -53,7 +53,7 @@ fn described() -> Vec<u8> {
 }
 
 /// Answers every call with as many messages as it has, and with two if the last name is `two`: `text` is `hello`, `number`
-/// 7. Whoever asks for a description of the service gets one.
+/// 7. A request for server reflection gets the description of the service.
 fn serve(mut client: TcpStream) -> std::io::Result<()> {
     let mut calls: HashMap<[u8; 4], Vec<u8>> = HashMap::new();
     client.read_exact(&mut [0; 24])?;

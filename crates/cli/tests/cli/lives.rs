@@ -1,7 +1,7 @@
 //! Lives of connections: ended by prony, and not ended by servers that should.
 
 use crate::http2::serves;
-use crate::support::{Place, Served, raised, schema, valid};
+use crate::support::{PRONY, Place, Served, raised, schema, valid};
 use rustls::{ServerConnection, StreamOwned};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -93,7 +93,45 @@ fn idle_connections_stay_beside_a_load() {
     let load = ["load", "--idle-connections", "1"];
     let refused = place.fails(&[&load[..], &through].concat());
     assert!(
-        refused.stderr.contains("0 over HTTP/3 and through a proxy"),
+        refused
+            .stderr
+            .contains("0 over HTTP/3, through a proxy, and with the PROXY protocol"),
         "{refused}"
     );
+}
+
+// Slow: a duel: a pilot and 2 rounds.
+#[test]
+fn a_duel_compares_the_memory_of_idle_connections() {
+    let place = Place::new();
+    let server = format!("{PRONY} serve http-echo --listen :{{port}}");
+    let duel = [
+        "duel",
+        &server,
+        &server,
+        "--path",
+        "/",
+        "--idle-connections",
+        "40",
+    ];
+    let short = [
+        "--rounds", "2", "-d", "100ms", "--warmup", "0s", "-c", "2", "--rate", "200", "--json",
+    ];
+    let report = place.prony(&[&duel[..], &short].concat()).with(0).json();
+    valid(&schema("duel"), &report);
+    for side in report["sides"].as_array().unwrap() {
+        let idle = &side["idle"];
+        assert_eq!((&idle["opened"], &idle["open"]), (&40.into(), &40.into()));
+        assert!(idle["memory_bytes"].is_u64(), "{side:#}");
+    }
+    for how in [&["report"][..], &["export", "--format", "markdown"]] {
+        let report = place.prony(how).with(0);
+        assert!(report.stdout.contains("memory each"), "{report}");
+    }
+    let page = place.path().join("page.html");
+    place
+        .prony(&["report", "--html", page.to_str().unwrap()])
+        .with(0);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("<h2>Idle connections</h2>"));
 }

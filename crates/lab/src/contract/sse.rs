@@ -20,12 +20,12 @@ use crate::workload::Endpoint;
 /// Content of the event that ends a stream, as the APIs of language models have it.
 const END: &str = "[DONE]";
 
-/// Each stream of a load: its events, and milliseconds between them.
+/// Events of each stream of a load, and milliseconds between two.
 const LOADED: (u32, u32) = (20, 5);
 
 /// Milliseconds between the events whose times are looked at.
 const GAP: u32 = 100;
-/// Streams until the events of one are seen apart: on a busy machine several come with one read.
+/// The most streams that are tried until the events of one arrive apart: on a busy machine one read may have several.
 const TRIES: u32 = 5;
 
 /// Streams that are open at once.
@@ -94,7 +94,7 @@ fn whole(answer: &HttpAnswer, events: u32, word: &str) -> Result<(), Fault> {
         return Ok(());
     };
     let shown = |all: &[String]| match all.get(nth) {
-        Some(data) => format!("event {} to be {}", nth + 1, excerpt(data.as_bytes())),
+        Some(data) => format!("{} in event {}", excerpt(data.as_bytes()), nth + 1),
         None => format!("{nth} events"),
     };
     Err(Fault::new(shown(&expected), shown(&found)))
@@ -103,6 +103,7 @@ fn whole(answer: &HttpAnswer, events: u32, word: &str) -> Result<(), Fault> {
 /// Data of each event of a stream (WHATWG HTML, 9.2.6). An event that does not end is a fault: browsers drop it.
 fn data(body: &[u8]) -> Result<Vec<String>, Fault> {
     let text = str::from_utf8(body).map_err(|_| Fault::new("UTF-8", excerpt(body)))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut all = Vec::new();
     let mut event: Option<String> = None;
@@ -217,9 +218,9 @@ fn streams_at_once(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let open: Vec<(Wire, String)> = (0..AT_ONCE)
         .map(|_| asked(visit, 1_000_000, 60_000))
         .collect::<Result<_, _>>()?;
-    for (nth, (wire, word)) in open.iter().enumerate() {
+    for (wire, word) in &open {
         heard(wire, (word, 1), &mut Vec::new()).map_err(|fault| Fault {
-            expected: format!("{} while {nth} other streams are open", fault.expected),
+            expected: format!("{} on each of {AT_ONCE} connections", fault.expected),
             ..fault
         })?;
     }
@@ -272,7 +273,7 @@ mod tests {
         for text in [
             "data: a 1\n\ndata: [DONE]\n\n",
             ": hello\r\rid: 7\rdata:a 1\rretry: 5\r\rdata:[DONE]\r\r",
-            "\u{feff}\nevent: x\r\ndata: a 1\r\n\r\n\r\n\r\ndata: [DONE]\r\n\r\n",
+            "\u{feff}data: a 1\r\nevent: x\r\n\r\n\r\n\r\ndata: [DONE]\r\n\r\n",
         ] {
             assert_eq!(read(text).unwrap(), ["a 1", "[DONE]"], "{text:?}");
         }

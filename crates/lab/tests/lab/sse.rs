@@ -153,7 +153,7 @@ fn other_events() {
     let word = |asked: &Asked, nth: u64| format!("data: {} {}\n\n", asked.word, nth - 1);
     caught(
         "events",
-        "event 1 to be",
+        " in event 1; found ",
         Ways {
             event: word,
             ..HONEST
@@ -162,7 +162,7 @@ fn other_events() {
     let constant = |_: &Asked, nth: u64| format!("data: word {nth}\n\n");
     caught(
         "events",
-        "event 1 to be",
+        " in event 1; found ",
         Ways {
             event: constant,
             ..HONEST
@@ -175,7 +175,7 @@ fn fewer_or_more_events() {
     let fewer = |asked: &Asked| asked.events.saturating_sub(1);
     caught(
         "events",
-        "expected event 1 to be",
+        " in event 1; found ",
         Ways {
             events: fewer,
             ..HONEST
@@ -184,14 +184,14 @@ fn fewer_or_more_events() {
     let more = |asked: &Asked| asked.events + 1;
     caught(
         "events",
-        "event 2 to be",
+        "\"[DONE]\" in event 2; found ",
         Ways {
             events: more,
             ..HONEST
         },
     );
     let none = Ways { end: "", ..HONEST };
-    caught("events", "found 1 events", none);
+    caught("events", "; found 1 events", none);
     let cut = Ways {
         end: "data: [DONE]\n",
         ..HONEST
@@ -239,7 +239,7 @@ fn events_that_are_held_back() {
 fn one_stream_at_a_time() {
     caught(
         "streams-at-once",
-        "while 1 other streams are open",
+        " on each of 8 connections",
         Ways {
             one: true,
             ..HONEST

@@ -7,7 +7,7 @@ use prony_record::verdict::Quantity;
 use prony_record::{Finding, Severity};
 use prony_report::duel;
 use prony_report::load::{LoadReport, NameTable};
-use prony_report::run::{CellReport, TOGETHER, generators, rigs, services_of, streams_of};
+use prony_report::run::{CellReport, TOGETHER, generators, idle_of, rigs, services_of, streams_of};
 use prony_report::table::{Align, TextTable};
 use prony_report::{services, show};
 use prony_verdict::seen::{DuelReport, SideReport};
@@ -46,6 +46,7 @@ pub fn markdown(material: &Material) -> String {
         );
         table(&mut out, &cells);
         listing(&mut out, streams_of(&cells).as_ref());
+        listing(&mut out, idle_of(&cells).as_ref());
         listing(&mut out, services_of(&cells).as_ref());
     }
     if let Some(composite) = &report.composite {
@@ -121,6 +122,7 @@ fn of_duel(out: &mut String, duel: &DuelReport) {
     for side in others {
         versus(out, duel, first, side);
     }
+    listing(out, duel::idle(duel).as_ref());
     listing(out, duel::services(duel).as_ref());
     let mut details = vec![duel::ending(duel)];
     details.extend(services::described(
@@ -355,6 +357,9 @@ pub fn load_markdown(report: &LoadReport) -> String {
             show::time_or_dash(gap.p50),
             show::time_or_dash(gap.p99),
         );
+        if let Some(tokens) = &events.tokens {
+            let _ = writeln!(out, "Tokens: {}.\n", tokens.line());
+        }
     }
     if let Some(goodput) = &report.goodput {
         let _ = writeln!(out, "Goodput: {}.\n", plain(&goodput.line()));
@@ -372,6 +377,9 @@ pub fn load_markdown(report: &LoadReport) -> String {
     }
     if let Some(server) = &report.server {
         let _ = writeln!(out, "Server: {}.\n", plain(&server.line()));
+    }
+    if let Some(idle) = &report.idle {
+        let _ = writeln!(out, "Idle: {}.\n", prony_report::idle::line(idle));
     }
     if let Some(http2) = &report.http2 {
         let _ = writeln!(out, "HTTP/2: {}.\n", http2.line());

@@ -2,7 +2,7 @@
 
 use crate::material::Material;
 use maud::{Markup, html};
-use prony_report::run::services_of;
+use prony_report::run::{idle_of, services_of};
 use prony_report::table::{Align, TextTable};
 use prony_report::{duel, services as costs};
 
@@ -15,6 +15,29 @@ pub(super) fn composite(material: &Material) -> Markup {
         section #composite {
             h2 { "Composite" }
             (drawn(&composite.table(), &composite.sentence()))
+        }
+    }
+}
+
+/// Draws idle connections, of each load; nothing for a run without any.
+pub(super) fn idle(material: &Material) -> Markup {
+    let by_load = material.report.by_load();
+    let tables: Vec<TextTable> = match &material.duel {
+        Some(duel) => duel::idle(duel).into_iter().collect(),
+        None => by_load
+            .iter()
+            .filter_map(|(_, cells)| idle_of(cells))
+            .collect(),
+    };
+    if tables.is_empty() {
+        return html! {};
+    }
+    html! {
+        section #idle {
+            h2 { "Idle connections" }
+            @for table in &tables {
+                (drawn(table, "Connections that were open during the load, and on which nothing was sent"))
+            }
         }
     }
 }

@@ -62,6 +62,7 @@ pub fn html(material: &Material) -> Result<String, PageError> {
                     (contents(&charts, material))
                     @for section in SECTIONS { (figures(&charts, section)) }
                     (listed::composite(material))
+                    (listed::idle(material))
                     (listed::services(material))
                     @if let Some(anatomy) = &material.report.why { (section(anatomy)) }
                     (servers::section(material))

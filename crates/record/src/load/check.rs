@@ -94,8 +94,11 @@ impl Load {
             ),
             (
                 "idle-connections",
-                self.idle_connections == 0 || (self.proxy.is_none() && self.over != Protocol::H3),
-                "0 over HTTP/3 and through a proxy",
+                self.idle_connections == 0
+                    || (self.proxy.is_none()
+                        && self.proxy_protocol.is_none()
+                        && self.over != Protocol::H3),
+                "0 over HTTP/3, through a proxy, and with the PROXY protocol",
                 self.idle_connections.to_string(),
             ),
             (

@@ -2,7 +2,9 @@
 
 use super::{ByCell, CellReport, FailureReport, MicrosecondsPerRequest, RunHead};
 use prony_checks::{ceiling, spread_exceeds_effect};
-use prony_record::{CheckId, Finding, Latency, Measurement, ServiceTotals, Step, Trial};
+use prony_record::{
+    CheckId, Finding, IdleConnections, Latency, Measurement, ServiceTotals, Step, Trial,
+};
 use prony_stats::compare::Better;
 use prony_stats::mean::mean;
 use prony_stats::ratio::{paired_log_ratio, paired_log_ratio_among};
@@ -81,6 +83,7 @@ pub(super) fn cell(
         events: mean(&events, Unit::PerSecond).ok(),
         latency,
         server_cpu_us_per_request: cpu,
+        idle: IdleConnections::over(measured().filter_map(|seen| seen.idle)),
         services: services.costs(),
         rss_peak_bytes: trials
             .iter()

@@ -1,6 +1,7 @@
 //! A run's report as text for a terminal.
 
 use super::{CellReport, RaisedCheck, RunReport};
+use crate::idle;
 use crate::services;
 use crate::show;
 use crate::table::{Align, TextTable};
@@ -19,6 +20,12 @@ pub fn services_of(cells: &[&CellReport]) -> Option<TextTable> {
     let rows =
         rows.flat_map(|(label, cell)| cell.services.iter().map(|cost| (label.as_str(), cost)));
     services::table("server", rows)
+}
+
+/// Idle connections of these cells, which are of one load; None where there were none.
+#[must_use]
+pub fn idle_of(cells: &[&CellReport]) -> Option<TextTable> {
+    idle::table("server", cells.iter().map(|cell| (cell.label(), cell.idle)))
 }
 
 /// Events of the streams that these cells, which are of one load, received; None where answers were no streams.
@@ -87,10 +94,8 @@ impl RunReport {
             if cells.iter().any(|cell| cell.group.is_some()) {
                 let _ = writeln!(out, "{TOGETHER}");
             }
-            if let Some(table) = streams_of(&cells) {
-                let _ = write!(out, "\n{}", table.fit(width));
-            }
-            if let Some(table) = services_of(&cells) {
+            let tables = [streams_of(&cells), idle_of(&cells), services_of(&cells)];
+            for table in tables.into_iter().flatten() {
                 let _ = write!(out, "\n{}", table.fit(width));
             }
         }
