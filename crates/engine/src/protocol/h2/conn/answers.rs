@@ -319,7 +319,7 @@ impl<C: Content> H2Conn<C> {
     }
 
     /// A piece of an answer's body. Gives what is wrong, if the stream cannot go on.
-    #[inline]
+    #[inline(always)] // for every DATA frame
     pub(super) fn body(
         &mut self,
         (h2, state): (&Setup<C>, &mut C::State),
